@@ -1,0 +1,222 @@
+"""Rule files: where they are, what they declare, and in which order they load.
+
+A rulebook is a search path of folders (the user's first, then `rules/` of this installation); a file
+overrides the file of the same name further down the path.  Op `tile.mul` is the file `tile/mul.egg`.
+Nothing here knows egglog: declarations are read off the top-level facts of a file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pypto_rw import resources
+from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+
+CORE = ("core/types", "core/terms", "core/values", "core/alloc", "core/families", "core/scalar")
+
+# Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
+OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
+SORTS = {
+    **dict.fromkeys(OPERAND_KINDS, "Operand"),
+    "tuple": "Operands",  # scalars; constants are no part of the shape
+    "sizes": "Operands",  # scalars; constants are part of the shape
+    "shape": "Operands",  # positive constants
+    "dtype": "Dtype",
+    "space": "Space",
+    "layout": "Layout",
+    "tensor-layout": "TensorLayout",
+    "pad": "Pad",
+    "flag": "bool",
+    "int": "i64",
+    "word": "String",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an op: `name:kind[~like][=default]`.
+
+    `like` names the tile whose dtype a bare integer literal adopts. `default` is None when the
+    parameter must be written; `keyword` when only `name=value` is accepted."""
+
+    name: str
+    kind: str
+    default: str | None = None
+    like: str | None = None
+    keyword: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How an op is called. `generic`: its term is `(call "op" (vec-of …) result)`, else `(op … result)`."""
+
+    op: str
+    parameters: tuple[Parameter, ...]
+    generic: bool
+    traits: frozenset[tuple[str, ...]]
+    path: Path
+
+    def trait(self, name: str) -> tuple[str, ...] | None:
+        """Arguments of the op's fact `(name "op" …)`, or None."""
+        return next((t[1:] for t in sorted(self.traits) if t[0] == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an instruction is spelled: parameters with their sorts, and a text with `{name}`, `{name:type}` holes."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """One file: its text and what it declares."""
+
+    name: str
+    path: Path
+    text: str
+    signatures: tuple[Signature, ...] = ()
+    forms: tuple[Form, ...] = ()
+    requires: tuple[str, ...] = ()
+    rule_lines: dict[str, int] = field(default_factory=dict, compare=False)
+
+
+_FACT = re.compile(r'^\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M)
+_ARGUMENT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(-?\d+)|\((\w[\w-]*)\)')
+_REQUIRES = re.compile(r"^; requires: (\S+)", re.M)
+_NAMED = re.compile(r':name "([^"\n]+)"')
+_FORM_SORTS = {"operand": "Operand", "operands": "Operands", "string": "String", "int": "i64", "dtype": "Dtype", "flag": "bool"}
+
+
+class Rulebook:
+    """The rule files of one search path.
+
+    Raises CompileError (code `rule-file`) with the rule file's path and line for a declaration it cannot read."""
+
+    def __init__(self, extra: tuple[str | Path, ...] = ()) -> None:
+        self.folders = (*map(Path, extra), resources.folder("rules"))
+        for folder in self.folders:
+            if not folder.is_dir():
+                raise rule_error(f"there is no rules folder {folder}", folder)
+        self._files: dict[str, RuleFile | None] = {}
+
+    def file(self, name: str) -> RuleFile | None:
+        """The file `name` (`"tile/mul"`), first on the search path, or None."""
+        if name not in self._files:
+            path = next((p for f in self.folders if (p := f / f"{name}.egg").is_file()), None)
+            self._files[name] = _read(name, path) if path else None
+        return self._files[name]
+
+    def op_file(self, op: str) -> RuleFile | None:
+        """The file that declares `op`, or None when no rule file does."""
+        found = self.file(op.replace(".", "/"))
+        return found if found and any(s.op == op for s in found.signatures) else None
+
+    def signature(self, op: str) -> Signature | None:
+        """How `op` is called, or None for an op without a rule file."""
+        found = self.op_file(op)
+        return next((s for s in found.signatures if s.op == op), None) if found else None
+
+    def names(self) -> list[str]:
+        """Names of all files on the search path, sorted."""
+        return sorted(
+            {p.relative_to(f).with_suffix("").as_posix() for f in self.folders for p in f.rglob("*.egg")}
+        )
+
+    def ops(self) -> Iterator[Signature]:
+        """Signatures of every op of the search path, in name order."""
+        for name in self.names():
+            found = self.file(name)
+            assert found is not None
+            yield from found.signatures
+
+    def nearest(self, op: str) -> list[str]:
+        """The three ops with the most similar names."""
+        known = [s.op for s in self.ops()]
+        tail = op.rsplit(".", 1)[-1]
+        close = difflib.get_close_matches(op, known, 6, 0.5)
+        close += [k for k in known if k.rsplit(".", 1)[-1] == tail]
+        return list(dict.fromkeys(close))[:3]
+
+    @cached_property
+    def forms(self) -> dict[str, Form]:
+        """Every instruction form of the search path; a form in an earlier folder wins."""
+        found: dict[str, Form] = {}
+        for name in self.names():
+            if name.startswith("form/"):
+                file = self.file(name)
+                assert file is not None
+                found.update({f.name: f for f in file.forms})
+        return found
+
+
+def rule_error(message: str, path: Path, line: int = 1, column: int = 1, help: str = "") -> CompileError:
+    """A refusal of a rule file, at its own line."""
+    span = Span(line, column, line, column + 1)
+    diagnostic = Diagnostic(code="rule-file", message=message, span=span, help=help, filename=str(path))
+    return CompileError([diagnostic], path.read_text(errors="replace") if path.is_file() else "")
+
+
+def _read(name: str, path: Path) -> RuleFile:
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise rule_error(f"cannot read this rule file: {error}", path) from None
+    facts: list[tuple[int, str, str, tuple[str, ...]]] = []
+    for m in _FACT.finditer(text):
+        arguments = tuple(a[1] if a[1] is not None else a[2] or a[3] for a in _ARGUMENT.finditer(m[3]))
+        facts.append((text.count("\n", 0, m.start()) + 1, m[1], m[2], arguments))
+    signatures = []
+    for line, head, op, arguments in facts:
+        if head in ("signature", "operands") and arguments:
+            parameters = _parameters(arguments[0], path, line, generic=head == "operands")
+            traits = frozenset((h, *a) for _, h, o, a in facts if o == op and h not in ("signature", "operands"))
+            signatures.append(Signature(op, parameters, head == "operands", traits, path))
+    forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
+    rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
+    return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), rule_lines)
+
+
+def _rule_start(text: str, at: int) -> int:
+    start = max(text.rfind("\n(rule", 0, at), text.rfind("\n(rewrite", 0, at), text.rfind("\n(birewrite", 0, at))
+    return start + 1
+
+
+_PARAMETER = re.compile(r"(\w+):([a-z-]+)(?:~(\w+))?(?:=(\S+))?$")
+
+
+def _parameters(text: str, path: Path, line: int, *, generic: bool) -> tuple[Parameter, ...]:
+    found: list[Parameter] = []
+    keyword = False
+    for word in text.split():
+        if word == "*":
+            keyword = True
+            continue
+        m = _PARAMETER.match(word)
+        if not m or m[2] not in SORTS or (generic and m[2] not in OPERAND_KINDS):
+            kinds = ", ".join(sorted(OPERAND_KINDS if generic else SORTS))
+            raise rule_error(
+                f"cannot read the parameter {word!r}: it must be name:kind[~like][=default] with a kind of {kinds}",
+                path, line,
+            )
+        found.append(Parameter(m[1], m[2], m[4], m[3], keyword))
+    return tuple(found)
+
+
+def _form(name: str, arguments: tuple[str, ...], path: Path, line: int) -> Form:
+    if len(arguments) != 2:
+        raise rule_error(f'the form "{name}" must have its parameters and its text', path, line)
+    parameters = []
+    for word in arguments[0].split():
+        parameter, _, kind = word.partition(":")
+        if kind not in _FORM_SORTS:
+            raise rule_error(f"cannot read the parameter {word!r} of a form; kinds: {', '.join(_FORM_SORTS)}", path, line)
+        parameters.append((parameter, _FORM_SORTS[kind]))
+    return Form(name, tuple(parameters), arguments[1].replace('\\"', '"').replace("\\\\", "\\"))
