@@ -7,13 +7,11 @@ once; what comes back is its code as a term, the type it deduces, or the refusal
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
@@ -122,6 +120,21 @@ class Engine:
     def result(self, shape: str) -> Rewritten:
         """What the rules said of a shape that went through `rewrite`."""
         return self._results[shape]
+
+    def rule_place(self, rule: str) -> str:
+        """`file:line name` of a rule, the file relative to its rules folder."""
+        for name in sorted(self._loaded):
+            file = self.rulebook.file(name)
+            if file is not None and rule in file.rule_lines:
+                return f"{name}.egg:{file.rule_lines[rule]} {rule}"
+        return rule
+
+    def described(self, shape: str) -> str:
+        """A shape for a message: the op and its operands' types."""
+        numbers = {f"(ty {n})": text for text, n in self._types.items()}
+        op = re.match(r'\((?:call "([^"]+)"|([^\s()]+))', shape)
+        types = [numbers.get(m, m) for m in re.findall(r"\(ty \d+\)", shape)]
+        return f"{(op[1] or op[2]) if op else shape} of {', '.join(types)}" if types else str(op and (op[1] or op[2]))
 
     # -------------------------------------------------------------------------------- rules
 

@@ -1,0 +1,284 @@
+"""The printer: fills templates in for one function. Names, constants and places; no decision about meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pypto_rw import mlir
+from pypto_rw.diagnostics import InternalError
+from pypto_rw.template import Line, Template
+
+
+class Var(NamedTuple):
+    """Operand: a variable of the function."""
+
+    name: str
+
+
+class Const(NamedTuple):
+    """Operand: a constant; `dtype` by name."""
+
+    value: int | float
+    dtype: str
+
+
+@dataclass(slots=True)
+class Instance:
+    """One use of a shape: the operands at its positions, the values of its run-time extents, its result."""
+
+    shape: str
+    operands: tuple[Operand, ...]
+    extents: tuple[Operand, ...] = ()
+    result: str | None = None
+    template: Template | None = field(default=None, compare=False)
+
+
+Operand = Var | Const | Instance
+
+
+class Emitter:
+    """Text of one function.
+
+    `bind` maps variables to SSA names, `types` SSA names to the type last printed for them."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self.names: set[str] = set(reserved)
+        self.bound: dict[str, str] = {}
+        self.owned: dict[str, str] = {}
+        self.types: dict[str, str] = {}
+        self.pointers: dict[str, str] = {}
+        self.windows: dict[str, tuple[str, str, str]] = {}
+        self.constants: list[str] = []
+        self.lines: list[str] = []
+        self.indent = "  "
+        self.location = ""
+        self._constant_names: dict[Any, str] = {}
+        self._next = 0
+
+    # -------------------------------------------------------------------------------- names
+
+    def number(self) -> str:
+        """The next free numbered name."""
+        while str(self._next) in self.names:
+            self._next += 1
+        name = str(self._next)
+        self._next += 1
+        self.names.add(name)
+        return f"%{name}"
+
+    def named(self, wish: str) -> str:
+        """`wish` as an SSA name, or a numbered one where it is taken."""
+        wish = mlir.sanitized(wish)
+        if not wish or wish in self.names:
+            return self.number()
+        self.names.add(wish)
+        return f"%{wish}"
+
+    # ---------------------------------------------------------------------------- constants
+
+    def constant(self, value: int | float, dtype: str) -> str:
+        """SSA name of a constant, declared once per (value, dtype) at the function's head."""
+        is_float = dtype in mlir.FLOATS or isinstance(value, float)
+        key = (dtype, value.hex() if isinstance(value, float) else float(value).hex() if is_float else value)
+        name = self._constant_names.get(key)
+        if name is not None:
+            return name
+        if dtype == "BOOL":
+            name = self.number()
+            self.line(f"{name} = arith.constant {int(value)} : i1")
+            self.types[name] = "i1"
+            return name
+        element = mlir.element(dtype)
+        if is_float:
+            count = len(self._constant_names)
+            name = self.named("cst" if count == 0 else f"cst_{count}")
+            real = float(value)
+            finite = real - real == 0
+            text = mlir.float_text(real) if finite else mlir.float_bits(real, dtype)
+            self.constants.append(f"  {name} = arith.constant {text} : {element}")
+        else:
+            sign = "n" if value < 0 else ""
+            name = self.named(f"c{sign}{abs(int(value))}_{element}")
+            signless = mlir.signless(dtype)
+            if signless is None:
+                self.constants.append(f"  {name} = arith.constant {value} : {element}")
+            else:
+                plain = self.number()
+                bare = mlir.element(signless)
+                self.constants.append(f"  {plain} = arith.constant {value} : {bare}")
+                self.constants.append(f"  {name} = builtin.unrealized_conversion_cast {plain} : {bare} to {element}")
+        self._constant_names[key] = name
+        self.types[name] = element
+        return name
+
+    # ---------------------------------------------------------------------------- templates
+
+    def line(self, text: str) -> None:
+        """One op line at the present indentation and place."""
+        self.lines.append(f"{self.indent}{text}{self.location}")
+
+    def open(self, text: str) -> None:
+        """A structural line that opens a region."""
+        self.lines.append(f"{self.indent}{text}")
+        self.indent += "  "
+
+    def middle(self, text: str) -> None:
+        """`} else {` and its like."""
+        self.lines.append(f"{self.indent[:-2]}{text}")
+
+    def close(self) -> None:
+        """The end of a region."""
+        self.indent = self.indent[:-2]
+        self.lines.append(f"{self.indent}}}")
+
+    def run(self, instance: Instance) -> str | None:
+        """Print an instance; the SSA name its result is bound to, if any."""
+        template = instance.template
+        if template is None:
+            raise InternalError(f"no template for {instance.shape}")
+        frame = _Frame(instance, [None] * template.slots)
+        self._steps(template.steps, frame)
+        return frame.result if instance.result is None else self.bound.get(instance.result, frame.result)
+
+    def operand(self, operand: Operand) -> str:
+        """SSA name of an operand; an instance is printed now."""
+        if isinstance(operand, Var):
+            try:
+                return self.bound[operand.name]
+            except KeyError:
+                raise InternalError(f"the variable {operand.name} has no value") from None
+        if isinstance(operand, Const):
+            return self.constant(operand.value, operand.dtype)
+        name = self.run(operand)
+        if name is None:
+            raise InternalError(f"the expression {operand.shape} has no value")
+        return name
+
+    def _steps(self, steps: tuple[Any, ...], frame: _Frame) -> None:
+        for step in steps:
+            if isinstance(step, Line):
+                self._line(step, frame)
+                continue
+            kind = step[0]
+            if kind == "eval":
+                self._value(step[1], frame)
+            elif kind == "becomes":
+                self._becomes(step[1], self._value(step[2], frame), frame)
+            elif kind == "retype":
+                self.types[self._value(step[1], frame)] = step[2]
+            elif kind == "looks-at":
+                name, source, row, col = (self._value(s, frame) for s in step[1:])
+                self.windows[name] = (source, row, col)
+            elif kind == "pointer-of":
+                self.pointers[self._value(step[1], frame)] = self._value(step[2], frame)
+            else:
+                self._region(step, frame)
+
+    def _region(self, step: Any, frame: _Frame) -> None:
+        self.open(f"scf.if {self._value(step[1], frame)} {{")
+        self._steps(step[2], frame)
+        if len(step) > 3:
+            self.middle("} else {")
+            self._steps(step[3], frame)
+        self.close()
+
+    def _becomes(self, target: Any, name: str, frame: _Frame) -> None:
+        if target[0] == "res":
+            frame.result = name
+            if frame.instance.result is not None:
+                self.bound[frame.instance.result] = name
+        else:
+            operand = frame.instance.operands[target[1]]
+            assert isinstance(operand, Var)
+            self.bound[operand.name] = name
+            frame.values.pop(target[1], None)
+
+    def _line(self, line: Line, frame: _Frame) -> None:
+        values = [self._group(v, frame) if v[0] == "group" else self._value(v, frame) for v in line.values]
+        dest = self._define(line.dest, frame) if line.dest is not None else ""
+        types = self.types
+        out = []
+        for p in line.pieces:
+            if isinstance(p, str):
+                out.append(p)
+                continue
+            at, what = p
+            v = dest if at < 0 else values[at]
+            if isinstance(v, str):
+                out.append(types.get(v, "") if what == "type" else v)
+            else:
+                out.append(", ".join([types[n] for n in v] if what == "type" else v))
+        self.line("".join(out))
+
+    def _group(self, spec: Any, frame: _Frame) -> list[str]:
+        return [self._value(s, frame) for s in spec[1]]
+
+    def _define(self, spec: Any, frame: _Frame) -> str:
+        if spec[0] == "res":
+            instance = frame.instance
+            owned = self.owned.get(instance.result) if instance.result is not None else None
+            if owned is None:
+                owned = self.named(instance.result or "")
+                self.types[owned] = spec[1]
+            if instance.result is not None:
+                self.bound[instance.result] = owned
+            frame.result = owned
+            return owned
+        _, slot, like, wish, type_ = spec
+        if like is not None:
+            operand = Var(frame.instance.result or "") if like[0] == "res" else frame.instance.operands[like[1]]
+            wish = operand.name + wish if isinstance(operand, Var) else ""
+        name = self.number() if not wish or wish[0] == "." else self.named(wish)
+        self.types[name] = type_
+        frame.slots[slot] = name
+        return name
+
+    def _value(self, spec: Any, frame: _Frame) -> str:
+        kind = spec[0]
+        if kind == "arg":
+            name = frame.values.get(spec[1])
+            if name is None:
+                name = frame.values[spec[1]] = self.operand(frame.instance.operands[spec[1]])
+            return name
+        if kind == "const":
+            operand = frame.instance.operands[spec[1]]
+            assert isinstance(operand, Const)
+            return self.constant(operand.value, spec[2])
+        if kind == "int":
+            return self.constant(spec[1], spec[2])
+        if kind == "text":
+            text: str = spec[1]
+            return text
+        if kind == "res":
+            instance = frame.instance
+            if instance.result is None:
+                raise InternalError(f"{instance.shape} has no result to name")
+            return self.bound.get(instance.result) or self.owned[instance.result]
+        if kind == "tmp":
+            name = frame.slots[spec[1]]
+            if name is None:
+                raise InternalError(f"a fresh value is used before it is defined in {frame.instance.shape}")
+            return name
+        if kind == "do":
+            self._steps(spec[1], frame)
+            return self._value(spec[2], frame)
+        if kind == "extent":
+            return self.operand(frame.instance.extents[spec[1]])
+        if kind == "own":
+            operand = frame.instance.operands[spec[1][1]]
+            assert isinstance(operand, Var)
+            return self.owned[operand.name]
+        if kind == "pointer":
+            return self.pointers[self._value(spec[1], frame)]
+        window = self.windows[self._value(spec[1], frame)]
+        return window[("window-source", "window-row", "window-col").index(kind)]
+
+
+@dataclass(slots=True)
+class _Frame:
+    instance: Instance
+    slots: list[str | None]
+    values: dict[int, str] = field(default_factory=dict)
+    result: str | None = None

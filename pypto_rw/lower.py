@@ -1,0 +1,448 @@
+"""From an allocated module to MLIR text: the last stage.
+
+Each function is walked into nodes, all shapes go through the engine at once, then the emitter prints the body and,
+above it, what the body asked for: constants, tensor views, hoisted handles. Source: types-and-memory.md §1-§7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pypto_rw import ir, mlir
+from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.emit import Const, Emitter, Instance, Operand, Var
+from pypto_rw.engine import Engine
+from pypto_rw.template import Template, compile_code
+from pypto_rw.walk import Branch, Carry, Do, Loop, Node, Same, Walked, Walker, WhileLoop, names_in
+
+DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places."""
+
+    target: str
+    addresses: bool
+    loc: bool
+    filename: str
+
+
+def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
+    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
+    functions = sorted(module.functions, key=lambda f: f.name)
+    diagnostics: list[Diagnostic] = []
+    walked: list[Walked] = []
+    walkers: list[Walker] = []
+    for function in functions:
+        if function.kind not in DEVICE:
+            kind = function.kind or "Opaque"
+            diagnostics.append(
+                Diagnostic(
+                    "function-type",
+                    f"the function {function.name} has type {kind}; only AIC, AIV and InCore functions have kernel code",
+                    function.span,
+                    filename=settings.filename,
+                    function=function.name,
+                )
+            )
+            continue
+        walker = Walker(engine, function, addresses=settings.addresses, filename=settings.filename)
+        walked.append(walker.walk())
+        walkers.append(walker)
+        diagnostics += walker.diagnostics
+    templates = _Templates(engine)
+    parameters = [
+        [w.shaper.parameter(p) for p in w.function.params if isinstance(p.type, ir.TensorType)] for w in walkers
+    ]
+    for f, params in zip(walked, parameters, strict=True):
+        for instance, span in (*_instances(f.body), *((p, f.function.span) for p in params)):
+            templates.want(instance, span, f.function.name)
+    diagnostics += templates.finish(settings.filename)
+    if diagnostics:
+        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+    text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    for f, params in zip(walked, parameters, strict=True):
+        text += _Printer(f, params, settings).print()
+    return "\n".join([*text, "}"]) + "\n"
+
+
+class _Templates:
+    """Collects the shapes of a module, rewrites them in one go, reports what the rules refuse."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.wanted: list[tuple[Instance, Span, str]] = []
+        self.compiled: dict[str, Template] = {}
+
+    def want(self, instance: Instance, span: Span, function: str) -> None:
+        for nested in _nested(instance):
+            self.wanted.append((nested, span, function))
+
+    def finish(self, filename: str) -> Iterator[Diagnostic]:
+        self.engine.rewrite([i.shape for i, _, _ in self.wanted])
+        for instance, span, function in self.wanted:
+            shape = instance.shape
+            result = self.engine.result(shape)
+            for f in result.findings:
+                yield Diagnostic(
+                    f.rule.rsplit("/", 1)[-1],
+                    f.message,
+                    span,
+                    f.help,
+                    self.engine.rule_place(f.rule),
+                    filename=filename,
+                    function=function,
+                )
+            if result.findings:
+                continue
+            if result.code is None:
+                yield Diagnostic(
+                    "no-lowering", f"no rule lowers {self.engine.described(shape)}", span, filename=filename, function=function
+                )
+                continue
+            if shape not in self.compiled:
+                self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
+            instance.template = self.compiled[shape]
+
+
+def _nested(operand: Operand) -> Iterator[Instance]:
+    if isinstance(operand, Instance):
+        for o in (*operand.operands, *operand.extents):
+            yield from _nested(o)
+        yield operand
+
+
+def _instances(body: Iterable[Node]) -> Iterator[tuple[Instance, Span]]:
+    for node in body:
+        match node:
+            case Do():
+                if node.alloc is not None:
+                    yield node.alloc, node.span
+                yield node.instance, node.call_span
+            case Same():
+                if node.alloc is not None:
+                    yield node.alloc, node.span
+            case Loop() | WhileLoop():
+                operands = (*node.bounds,) if isinstance(node, Loop) else (node.condition,)
+                for o in (*operands, *(c.initial for c in node.carries), *node.yields):
+                    if isinstance(o, Instance):
+                        yield o, node.span
+                yield from _instances(node.body)
+            case Branch():
+                for o in (node.condition, *node.yields[0], *node.yields[1]):
+                    if isinstance(o, Instance):
+                        yield o, node.span
+                for m in node.merges:
+                    for i in (m.alloc, m.narrow):
+                        if i is not None:
+                            yield i, node.span
+                yield from _instances(node.body)
+                yield from _instances(node.orelse or [])
+
+
+class _Printer:
+    """Text of one walked function."""
+
+    def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
+        self.walked, self.parameters, self.settings = walked, parameters, settings
+        self.function = walked.function
+        self.declared: set[str] = set()
+        self.hoisted: list[str] = []
+        self.arguments: list[str] = []
+        self.emitter = Emitter()
+
+    def print(self) -> list[str]:
+        e = self.emitter
+        self._arguments()
+        by_handle: dict[object, str] = {}
+        for name, handle in self.walked.tiles.items():
+            own = e.named(name) if self.settings.addresses or handle not in by_handle else by_handle[handle]
+            e.owned[name] = by_handle.setdefault(handle, own)
+        tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
+        for p in tensors:
+            view = e.named(f"{p.name}_view")
+            e.owned[p.name] = e.bound[p.name] = view
+            assert isinstance(p.type, ir.TensorType)
+            e.types[view] = mlir.type_text(("TensorView", len(p.type.shape), (p.type.dtype.value,)))
+            e.pointers[view] = self._pointer[p.name]
+        if self.settings.addresses:
+            for offset in self.walked.offsets:
+                assert isinstance(offset, ir.Int)
+                e.constant(offset.value, offset.dtype.value)
+        for p in tensors:
+            self._request_dimensions(p.type)
+        self._nodes(self.walked.body)
+        body, e.lines = e.lines, []
+        for p, instance in zip(tensors, self.parameters, strict=True):
+            if p.name in self.walked.used:
+                e.location = self._location(p.span)
+                e.run(instance)
+        kind = DEVICE[self.function.kind or ""]
+        attributes = f" attributes {{pto.kernel_kind = #pto.kernel_kind<{kind}>}}" if kind else ""
+        head = f"  func.func @{self.function.name}({', '.join(self.arguments)}){attributes} {{"
+        return [head, *e.constants, *e.lines, *self.hoisted, *body, "  return", "  }"]
+
+    def _request_dimensions(self, t: ir.Type) -> None:
+        assert isinstance(t, ir.TensorType)
+        for d in t.shape:
+            if isinstance(d, ir.Int):
+                self.emitter.constant(d.value, "INDEX")
+        stride = t.view.stride if t.view and t.view.stride else ()
+        for s in stride:
+            if isinstance(s, ir.Int):
+                self.emitter.constant(s.value, "INDEX")
+        if not stride:
+            if len(t.shape) == 2 and isinstance(t.shape[1], ir.Int):
+                self.emitter.constant(t.shape[1].value, "INDEX")
+            self.emitter.constant(1, "INDEX")
+
+    def _arguments(self) -> None:
+        e = self.emitter
+        tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
+        others = [p for p in self.function.params if not isinstance(p.type, ir.TensorType)]
+        symbols: dict[str, None] = {}
+        for p in tensors:
+            assert isinstance(p.type, ir.TensorType)
+            symbols.update(dict.fromkeys(names_in(p.type.shape)))
+        self._pointer: dict[str, str] = {}
+        count = 0
+
+        def argument(type_: str) -> str:
+            nonlocal count
+            name = f"%arg{count}"
+            count += 1
+            e.names.add(name[1:])
+            e.types[name] = type_
+            self.arguments.append(f"{name}: {type_}")
+            return name
+
+        for p in tensors:
+            assert isinstance(p.type, ir.TensorType)
+            self._pointer[p.name] = argument(f"!pto.ptr<{mlir.dtype_text(p.type.dtype)}>")
+        for p in others:
+            text = "!pto.ptr<f32>"
+            if isinstance(p.type, ir.ScalarType):
+                text = mlir.dtype_text(p.type.dtype)
+            elif isinstance(p.type, ir.OpaqueType) and p.type.name == "pld.CommCtxType":
+                text = "!pto.ptr<i64>"
+            e.bound[p.name] = argument(text)
+        for s in symbols:
+            e.bound[s] = argument("index")
+        for kind, names in _HIDDEN:
+            if kind in self.walked.hidden:
+                for name in names:
+                    if name == "":
+                        e.bound[kind] = argument("!pto.ptr<i8>")
+                        continue
+                    type_ = "!pto.ptr<i64>" if kind == "deferred" else "i32"
+                    e.names.add(name)
+                    e.bound[name] = f"%{name}"
+                    e.types[f"%{name}"] = type_
+                    self.arguments.append(f"%{name}: {type_}")
+
+    # ------------------------------------------------------------------------------ nodes
+
+    def _location(self, span: Span) -> str:
+        if not self.settings.loc or not span or not self.settings.filename:
+            return ""
+        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+
+    def _nodes(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            match node:
+                case Do():
+                    self._do(node)
+                case Same():
+                    self._same(node)
+                case Loop():
+                    self._loop(node)
+                case WhileLoop():
+                    self._while(node)
+                case Branch():
+                    self._branch(node)
+
+    def _declare(self, alloc: Instance | None) -> None:
+        """Print the declaration of a handle, once per name."""
+        if alloc is None or alloc.result is None:
+            return
+        own = self.emitter.owned[alloc.result]
+        if own not in self.declared:
+            self.declared.add(own)
+            self.emitter.run(alloc)
+        self.emitter.bound[alloc.result] = own
+
+    def _do(self, node: Do) -> None:
+        e = self.emitter
+        e.location = self._location(node.span)
+        self._declare(node.alloc)
+        e.location = self._location(node.call_span)
+        if node.alloc is None and node.instance.result is not None:
+            shared = e.owned.get(node.instance.result)
+            if shared is not None and shared in self.declared:
+                e.bound[node.instance.result] = shared
+        e.run(node.instance)
+
+    def _same(self, node: Same) -> None:
+        e = self.emitter
+        e.location = self._location(node.span)
+        e.bound[node.name] = e.operand(Var(node.source))
+        self._declare(node.alloc)
+
+    def _initial(self, carries: list[Carry]) -> list[tuple[Carry, str]]:
+        """Initial values in order; scalars with their SSA name, handles bound to the carried name."""
+        scalars = []
+        for c in carries:
+            name = self.emitter.operand(c.initial)
+            if c.kind == "scalar":
+                scalars.append((c, name))
+            else:
+                self.emitter.bound[c.name] = name
+        return scalars
+
+    def _after(self, carries: list[Carry]) -> None:
+        for c in carries:
+            if c.kind != "scalar" and c.result is not None:
+                self.emitter.bound[c.result] = self.emitter.bound[c.name]
+
+    def _loop(self, node: Loop) -> None:
+        e = self.emitter
+        here = e.location = self._location(node.span)
+        lo, hi, step = map(e.operand, node.bounds)
+        variable = e.named(node.variable)
+        e.bound[node.variable] = variable
+        e.types[variable] = "index"
+        scalars = []
+        for c in node.carries:
+            initial = e.operand(c.initial)
+            if c.kind == "scalar":
+                carried = e.named(c.name)
+                e.bound[c.name], e.types[carried] = carried, _scalar_text(c)
+                scalars.append((c, initial, carried))
+            else:
+                e.bound[c.name] = initial
+        results = [e.named(c.result or "") for c, _, _ in scalars]
+        head = f"scf.for {variable} = {lo} to {hi} step {step}"
+        if scalars:
+            pairs = ", ".join(f"{carried} = {initial}" for _, initial, carried in scalars)
+            types = ", ".join(_scalar_text(c) for c, _, _ in scalars)
+            head = f"{', '.join(results)} = {head} iter_args({pairs}) -> ({types})"
+        e.open(f"{head} {{")
+        self._nodes(node.body)
+        e.location = here
+        if scalars:
+            values = [e.operand(y) for y in node.yields]
+            e.line(f"scf.yield {', '.join(values)} : {', '.join(_scalar_text(c) for c, _, _ in scalars)}")
+        e.close()
+        for (c, _, _), name in zip(scalars, results, strict=True):
+            if c.result is not None:
+                e.bound[c.result], e.types[name] = name, _scalar_text(c)
+        self._after(node.carries)
+
+    def _while(self, node: WhileLoop) -> None:
+        e = self.emitter
+        here = e.location = self._location(node.span)
+        scalars = self._initial(node.carries)
+        types = ", ".join(_scalar_text(c) for c, _ in scalars)
+        before = self._number(scalars)
+        results = [e.number() for _ in scalars]
+        if scalars:
+            pairs = ", ".join(f"{b} = {i}" for b, (_, i) in zip(before, scalars, strict=True))
+            e.open(f"{', '.join(results)} = scf.while ({pairs}) : ({types}) -> ({types}) {{")
+        else:
+            e.open("scf.while : () -> () {")
+        condition = e.operand(node.condition)
+        e.line(f"scf.condition({condition})" + (f" {', '.join(before)} : {types}" if scalars else ""))
+        e.middle("} do {")
+        after = self._number(scalars)
+        if scalars:
+            block = ", ".join(f"{a} : {_scalar_text(c)}" for a, (c, _) in zip(after, scalars, strict=True))
+            e.middle(f"^bb0({block}):")
+        self._nodes(node.body)
+        e.location = here
+        values = [e.operand(y) for y in node.yields]
+        e.line("scf.yield" + (f" {', '.join(values)} : {types}" if scalars else ""))
+        e.close()
+        for (c, _), name in zip(scalars, results, strict=True):
+            e.types[name] = _scalar_text(c)
+            if c.result is not None:
+                e.bound[c.result] = name
+        self._after(node.carries)
+
+    def _number(self, scalars: list[tuple[Carry, str]]) -> list[str]:
+        names = []
+        for c, _ in scalars:
+            name = self.emitter.number()
+            self.emitter.bound[c.name], self.emitter.types[name] = name, _scalar_text(c)
+            names.append(name)
+        return names
+
+    def _branch(self, node: Branch) -> None:
+        e = self.emitter
+        here = e.location = self._location(node.span)
+        condition = e.operand(node.condition)
+        results = []
+        for m in node.merges:
+            if m.kind == "scalar":
+                name = e.named(m.name)
+                e.types[name] = _merge_text(m.type)
+                results.append((m, name))
+            elif m.alloc is not None:
+                self._hoist(m.alloc)
+        for m in node.merges:
+            if m.narrow is not None:
+                e.run(m.narrow)
+        types = ", ".join(e.types[n] for _, n in results)
+        head = f"{', '.join(n for _, n in results)} = scf.if {condition} -> ({types}) {{" if results else f"scf.if {condition} {{"
+        e.open(head)
+        self._nodes(node.body)
+        self._yield(node.yields[0], types, here)
+        for m, source in zip(node.merges, node.sources, strict=True):
+            if m.kind != "scalar" and m.alloc is None:
+                e.bound[m.name] = e.operand(Var(source))
+        if node.orelse is not None:
+            e.middle("} else {")
+            self._nodes(node.orelse)
+            self._yield(node.yields[1], types, here)
+        e.close()
+        for m, name in results:
+            e.bound[m.name] = name
+
+    def _yield(self, yields: list[Operand], types: str, here: str) -> None:
+        e = self.emitter
+        e.location = here
+        values = [e.operand(y) for y in yields]
+        if values:
+            e.line(f"scf.yield {', '.join(values)} : {types}")
+
+    def _hoist(self, alloc: Instance) -> None:
+        """Declare a handle in the function's head."""
+        e = self.emitter
+        lines, indent, location = e.lines, e.indent, e.location
+        e.lines, e.indent, e.location = self.hoisted, "  ", self._location(self.function.span)
+        self._declare(alloc)
+        e.lines, e.indent, e.location = lines, indent, location
+
+
+_HIDDEN: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("deferred", ("__pypto_deferred_raw_args",)),
+    ("prefetch", ("",)),
+    ("block", ("__pypto_spmd_block_idx", "__pypto_spmd_block_num")),
+    ("subblock", ("__pypto_spmd_subblock_idx",)),
+)
+
+
+def _scalar_text(c: Carry) -> str:
+    return _merge_text(c.type)
+
+
+def _merge_text(t: ir.Type) -> str:
+    assert isinstance(t, ir.ScalarType)
+    return mlir.dtype_text(t.dtype)
+
+
+def escaped(filename: str) -> str:
+    """A file name inside `loc("…")`."""
+    plain = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+    return "".join(plain.get(c, f"\\{ord(c):02X}" if ord(c) < 32 or ord(c) == 127 else c) for c in filename)

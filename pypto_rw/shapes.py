@@ -1,0 +1,475 @@
+"""Statements as shapes: operands become positions, types become terms, nothing keeps an SSA name.
+
+`Shaper` turns one call or expression into an `Instance` (shape text + operands). It knows signatures, never
+what an op means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from pypto_rw import ir, terms
+from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
+from pypto_rw.emit import Const, Instance, Operand, Var
+from pypto_rw.engine import Engine
+from pypto_rw.rulebook import OPERAND_KINDS, SORTS, Parameter, Signature
+from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
+
+FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
+NONE_TERMS = {
+    "Operand": "(none)",
+    "Operands": "(vec-empty)",
+    "Dtype": "(no-dtype)",
+    "Space": "(no-space)",
+    "Layout": "(no-layout)",
+    "TensorLayout": "(no-tensor-layout)",
+    "Pad": "(no-pad)",
+    "bool": "false",
+    "i64": "-1",
+    "String": '""',
+}
+
+
+class Window(NamedTuple):
+    """What a window looks at: the source's handle and its two offsets."""
+
+    handle: object
+    row: ir.Expr
+    col: ir.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of a variable.
+
+    `place`: (allocation, byte range, handle), each a hashable identity, or None. `origin`: how the value came
+    to be. `constant`: the scalar constant it stands for."""
+
+    type: ir.Type
+    place: tuple[object, object, object] | None = None
+    origin: str = "plain"
+    window: Window | None = None
+    constant: ir.Int | ir.Float | ir.Bool | None = None
+    bounds: Bounds = (-WIDE, WIDE)
+    view: str | None = None
+
+
+class Refused(Exception):
+    """A statement that cannot become a shape."""
+
+    def __init__(self, code: str, message: str, span: Span = NOWHERE, help: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.span, self.help = code, message, span, help
+
+    def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
+        """The refusal at its own place, or at `span` where it has none."""
+        return Diagnostic(self.code, self.message, self.span or span, self.help, "", filename=filename, function=function)
+
+
+@dataclass(slots=True)
+class _Key:
+    """A shape under construction: operand positions and run-time extents, numbered as they come."""
+
+    operands: list[Operand] = field(default_factory=list)
+    expressions: list[ir.Expr | None] = field(default_factory=list)
+    extents: list[ir.Expr] = field(default_factory=list)
+    pending: list[ir.Expr] = field(default_factory=list)
+    places: tuple[dict[object, int], dict[object, int], dict[object, int]] = field(default_factory=lambda: ({}, {}, {}))
+
+    def position(self, operand: Operand, expression: ir.Expr | None) -> int:
+        self.operands.append(operand)
+        self.expressions.append(expression)
+        return len(self.operands) - 1
+
+    def finished(self, shape: str) -> str:
+        """`shape` with the offsets of windows named by operand positions, -1 for a value no operand has."""
+        for n, expr in enumerate(self.pending):
+            k = next((k for k, e in enumerate(self.expressions) if e is not None and e == expr), -1)
+            shape = shape.replace(f"@{n}@", str(k))
+        return shape
+
+
+class Shaper:
+    """Makes instances for one function; `lookup` gives a variable's Value or None."""
+
+    def __init__(self, engine: Engine, lookup: Callable[[str], Value | None]) -> None:
+        self.engine = engine
+        self.lookup = lookup
+
+    # ---------------------------------------------------------------------------- scalars
+
+    def resolved(self, expr: ir.Expr) -> ir.Expr:
+        """`expr`, with a variable that stands for a constant replaced by it."""
+        if isinstance(expr, ir.Name):
+            found = self.lookup(expr.id)
+            if found is not None and found.constant is not None:
+                return found.constant
+        return expr
+
+    def dtype(self, expr: ir.Expr) -> ir.DType:
+        """Dtype of a scalar expression; Refused where it is none."""
+        found = dtype_of(expr, self._type)
+        if found is None:
+            raise self._not_scalar(expr)
+        return found
+
+    def _type(self, name: str) -> ir.Type | None:
+        found = self.lookup(name)
+        return found.type if found else None
+
+    def _not_scalar(self, expr: ir.Expr) -> Refused:
+        match expr:
+            case ir.Name():
+                if self.lookup(expr.id) is None:
+                    return undefined(expr.id)
+                return Refused("not-a-scalar", f"a scalar is needed here, but {expr.id} is {kind_name(self._type(expr.id))}")
+            case ir.Unary():
+                return self._not_scalar(expr.operand)
+            case ir.Binary():
+                left = dtype_of(expr.left, self._type)
+                return self._not_scalar(expr.left if left is None else expr.right)
+            case ir.Call():
+                return Refused("nested-call", f"the call {expr.callee} must be a statement of its own here", expr.span)
+        return Refused("not-a-scalar", "a scalar is needed here")
+
+    def scalar(self, expr: ir.Expr) -> Operand:
+        """Operand for a scalar expression: a constant, a variable, or an instance to print where it is needed."""
+        expr = self.resolved(expr)
+        match expr:
+            case ir.Int():
+                return Const(expr.value, expr.dtype.value)
+            case ir.Float():
+                return Const(expr.value, expr.dtype.value)
+            case ir.Bool():
+                return Const(int(expr.value), "BOOL")
+            case ir.Name():
+                if self.lookup(expr.id) is None:
+                    raise undefined(expr.id)
+                return Var(expr.id)
+            case ir.Binary():
+                op = OPERATORS.get(expr.op)
+                if op is None or op == "pow":
+                    raise Refused(
+                        "no-lowering", f"the scalar operator {expr.op} has no instruction", expr.span, "multiply instead"
+                    )
+                return self.operator(op, (expr.left, expr.right), self.dtype(expr))
+            case ir.Unary():
+                return self.operator(UNARY[expr.op], (expr.operand,), self.dtype(expr))
+            case ir.Cast():
+                return self.operator("cast", (expr.operand,), expr.dtype)
+        raise self._not_scalar(expr)
+
+    def operator(self, name: str, operands: tuple[ir.Expr, ...], result: ir.DType) -> Instance:
+        """Instance of the scalar operator `name`."""
+        key = _Key()
+        self.engine.load_op(f"scalar.{name}")
+        parts = " ".join(self._scalar_term(key, e) for e in operands)
+        shape = f'(call "scalar.{name}" (vec-of {parts}) (res {self._interned(f"(Scalar ({result.value}))")} (nowhere)))'
+        return Instance(shape, tuple(key.operands))
+
+    def index(self, expr: ir.Expr) -> Operand:
+        """Operand for an extent or a loop bound, as an index value."""
+        expr = self.resolved(expr)
+        if isinstance(expr, ir.Int):
+            return Const(expr.value, "INDEX")
+        if self.dtype(expr) is ir.DType.INDEX:
+            return self.scalar(expr)
+        return self.operator("index", (expr,), ir.DType.INDEX)
+
+    def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
+        expr = self.resolved(expr)
+        operand = self.scalar(expr)
+        k = key.position(operand, expr)
+        if isinstance(operand, Const):
+            if (literal or operand.dtype == "BOOL") and isinstance(operand.value, int):
+                if not -WIDE < operand.value < WIDE:
+                    raise Refused("integer-range", f"the constant {operand.value} is out of range here")
+                return f"(lit {k} {operand.value} ({operand.dtype}))"
+            return f"(const {k} ({operand.dtype}))"
+        return f"(arg {k} {self._interned(f'(Scalar ({self.dtype(expr).value}))')} (nowhere) (plain))"
+
+    # ------------------------------------------------------------------------------ calls
+
+    def call(self, call: ir.Call, signature: Signature, result: Value | None, name: str | None) -> Instance:
+        """Instance of a call; `result` is what is known of the variable `name` it is assigned to."""
+        key = _Key()
+        arguments = bind(call, signature)
+        literals: dict[str, ir.Expr] = {}
+        parts = []
+        for p in signature.parameters:
+            expr = arguments.get(p.name)
+            if expr is None and p.default is not None and p.default in {q.name for q in signature.parameters}:
+                expr = arguments.get(p.default)
+            if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
+                expr = self._adopted(expr, arguments.get(p.like))
+            parts.append(self._argument(key, p, expr, call))
+            if expr is not None:
+                literals[p.name] = expr
+        if result is None:
+            res = "(none)"
+        else:
+            res = f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+        if signature.generic:
+            body = " ".join(x for x in parts if x != "(none)")
+            shape = f'(call "{signature.op}" (vec-of {body}) {res})' if body else f'(call "{signature.op}" (vec-empty) {res})'
+        else:
+            shape = f"({signature.op} {' '.join(parts)} {res})"
+        extents = tuple(self.index(e) for e in key.extents)
+        return Instance(key.finished(shape), tuple(key.operands), extents, name)
+
+    def alloc(self, name: str, value: Value) -> Instance:
+        """Instance that declares the handle of the tile `name`."""
+        assert isinstance(value.type, ir.TileType) and value.type.memref is not None
+        key = _Key()
+        offset = value.type.memref.offset
+        address = "(none)" if offset is None else self._scalar_term(key, offset)
+        shape = f"(alloc {address} (res {self._type_term(key, value.type)} (nowhere)))"
+        return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), name)
+
+    def narrow(self, name: str, value: Value) -> Instance:
+        """Instance that sets the run-time valid extents of an already declared handle."""
+        key = _Key()
+        k = key.position(Var(name), None)
+        shape = f"(narrow (arg {k} {self._type_term(key, value.type)} (nowhere) (plain)))"
+        return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents))
+
+    def copy(self, source: str, target: str) -> Instance:
+        """Instance that copies one tile's contents into another's handle."""
+        key = _Key()
+        terms_ = []
+        for name in (source, target):
+            value = self.lookup(name)
+            assert value is not None
+            k = key.position(Var(name), None)
+            terms_.append(f"(arg {k} {self._type_term(key, value.type)} (nowhere) (plain))")
+        return Instance(f"(copy {' '.join(terms_)})", tuple(key.operands), tuple(self.index(e) for e in key.extents))
+
+    def parameter(self, param: ir.Param) -> Instance:
+        """Instance that makes the view of a tensor parameter."""
+        assert isinstance(param.type, ir.TensorType)
+        key = _Key()
+        view = param.type.view
+        stride = view.stride if view and view.stride else ()
+        dims = [self._scalar_term(key, e, literal=True) for e in param.type.shape]
+        strides = [self._scalar_term(key, e, literal=True) for e in stride]
+        r = f"(res {self._type_term(key, param.type)} (nowhere))"
+        shape = f"(parameter {_vec(dims)} {_vec(strides)} {r})"
+        return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), param.name)
+
+    def _adopted(self, literal: ir.Int, like: ir.Expr | None) -> ir.Expr:
+        found = self.lookup(like.id) if isinstance(like, ir.Name) else None
+        dtype = getattr(found.type, "dtype", None) if found else None
+        if dtype is None:
+            return literal
+        return ir.Float(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
+
+    def _argument(self, key: _Key, p: Parameter, expr: ir.Expr | None, call: ir.Call) -> str:
+        if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
+            return _default_term(p) if p.default is not None else NONE_TERMS[SORTS[p.kind]]
+        if p.kind in OPERAND_KINDS:
+            return self._operand_term(key, p, expr, call)
+        if p.kind in ("tuple", "sizes", "shape"):
+            if not isinstance(expr, ir.Tuple):
+                raise Refused("operand-kind", f"{call.callee}: {p.name} must be a list such as [16, 64]", call.span)
+            items = [self._scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
+            if p.kind == "shape":
+                for e in expr.items:
+                    e = self.resolved(e)
+                    if not isinstance(e, ir.Int) or e.value <= 0:
+                        what = e.value if isinstance(e, ir.Int) else "a run-time value"
+                        raise Refused(
+                            "shape-constant", f"{call.callee}: every element of {p.name} must be a positive constant; got {what}", call.span
+                        )
+            return _vec(items)
+        return _attribute_term(p, self.resolved(expr), call)
+
+    def _operand_term(self, key: _Key, p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
+        found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
+        if isinstance(expr, ir.Name) and found is None:
+            raise undefined(expr.id)
+        kind = kind_of(found.type) if found is not None else "scalar"
+        if p.kind != "any" and kind != p.kind:
+            got = f"{expr.id} is {kind_name(found.type)}" if found is not None and isinstance(expr, ir.Name) else "got a scalar"
+            help = ""
+            if {kind, p.kind} == {"tile", "tensor"}:
+                help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
+            raise Refused("operand-kind", f"{call.callee}: {p.name} must be {_ARTICLE[p.kind]}, but {got}", call.span, help)
+        if kind == "scalar":
+            return self._scalar_term(key, expr)
+        assert isinstance(expr, ir.Name) and found is not None
+        k = key.position(Var(expr.id), expr)
+        return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
+
+    def _place(self, key: _Key, value: Value) -> str:
+        if value.place is None:
+            return "(nowhere)"
+        numbers = (seen.setdefault(identity, len(seen)) for seen, identity in zip(key.places, value.place, strict=True))
+        return f"(place {' '.join(map(str, numbers))})"
+
+    def _origin(self, key: _Key, value: Value) -> str:
+        window = value.window
+        if value.origin != "window" or window is None:
+            return f"({value.origin})"
+        handle = key.places[2].setdefault(window.handle, len(key.places[2]))
+        # an offset is named by the operand position that holds the same value in this statement; that may come
+        # later in the call, so it is filled in once the whole key is known
+        key.pending += (window.row, window.col)
+        return f"(window {handle} @{len(key.pending) - 2}@ @{len(key.pending) - 1}@)"
+
+    def _type_term(self, key: _Key, t: ir.Type) -> str:
+        text = terms.static_type_term(t)
+        if text is None:
+            text = terms.type_term(t, lambda e: self._extent(key, e))
+        return self._interned(text)
+
+    def _extent(self, key: _Key, expr: ir.Expr) -> str:
+        expr = self.resolved(expr)
+        if isinstance(expr, ir.Int):
+            return f"(at {expr.value})"
+        if expr not in key.extents:
+            key.extents.append(expr)
+        low, high = bounds(expr, _KnownBounds(self.lookup))
+        return f"(dyn {key.extents.index(expr)} {low} {high})"
+
+    def _interned(self, text: str) -> str:
+        return f"(ty {self.engine.type_number(text)})"
+
+
+class _KnownBounds(dict[str, Bounds]):
+    """Bounds by variable name, read through a lookup."""
+
+    def __init__(self, lookup: Callable[[str], Value | None]) -> None:
+        super().__init__()
+        self._lookup = lookup
+
+    def get(self, name: str, default: Bounds = (-WIDE, WIDE)) -> Bounds:  # type: ignore[override]
+        found = self._lookup(name)
+        return found.bounds if found else default
+
+
+_ARTICLE = {"tile": "a tile", "tensor": "a tensor", "scalar": "a scalar", "array": "an array"}
+
+
+def kind_of(t: ir.Type) -> str:
+    """`tile`, `tensor`, `scalar`, `array` or `other`."""
+    match t:
+        case ir.TileType():
+            return "tile"
+        case ir.TensorType():
+            return "tensor"
+        case ir.ScalarType():
+            return "scalar"
+        case ir.ArrayType():
+            return "array"
+    return "other"
+
+
+def kind_name(t: ir.Type | None) -> str:
+    """The kind of a type with its article, for messages."""
+    return _ARTICLE.get(kind_of(t), "of another kind") if t is not None else "undefined"
+
+
+def _vec(items: list[str]) -> str:
+    return f"(vec-of {' '.join(items)})" if items else "(vec-empty)"
+
+
+def undefined(name: str) -> Refused:
+    """Refusal of a name without a definition."""
+    if name.endswith("__FREE_VAR"):
+        return Refused("undefined-name", f"{name} has no definition: the dump was printed from malformed IR")
+    return Refused(
+        "undefined-name", f"cannot materialize symbol {name}: it has no definition here",
+        help=f"define {name} before its use, or pass it as a parameter {name}: pl.Scalar[pl.INDEX]",
+    )
+
+
+def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
+    """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
+    positional = [p for p in signature.parameters if not p.keyword]
+    names = {p.name for p in signature.parameters}
+    if len(call.args) > len(positional):
+        most = len(positional)
+        raise Refused(
+            "operand-count", f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}", call.span
+        )
+    bound = {p.name: a for p, a in zip(positional, call.args, strict=False)}
+    for name, value in call.kwargs:
+        if name not in names:
+            known = ", ".join(p.name for p in signature.parameters) or "none"
+            raise Refused("unknown-keyword", f"{call.callee} has no keyword {name}", call.span, f"it takes {known}")
+        if name in bound:
+            raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
+        bound[name] = value
+    for p in signature.parameters:
+        if p.name not in bound and p.default is None:
+            raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+    return bound
+
+
+def _default_term(p: Parameter) -> str:
+    from pypto_rw.rulebook import SORTS
+
+    assert p.default is not None
+    sort = SORTS[p.kind]
+    if sort == "bool":
+        return p.default.lower()
+    if sort == "i64":
+        return p.default if p.default.lstrip("-").isdigit() else NONE_TERMS[sort]
+    if sort == "String":
+        return terms.string(p.default if p.default != "none" else "")
+    if sort in ("Operand", "Operands") or p.default == "none":
+        return NONE_TERMS[sort]
+    return f"({'pad-' if sort == 'Pad' and not p.default.endswith('-pad') else ''}{p.default})"
+
+
+def _attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
+    def wrong(what: str) -> Refused:
+        return Refused("attribute-value", f"{call.callee}: {p.name} must be {what}", call.span)
+
+    last = expr.path.rsplit(".", 1)[-1] if isinstance(expr, ir.Symbol) else None
+    match p.kind:
+        case "dtype":
+            if last is None or last not in ir.DType.__members__:
+                raise wrong("a dtype such as pl.FP32")
+            return f"({last})"
+        case "space":
+            if last is None or last not in ir.Space.__members__:
+                raise wrong("a memory space such as pl.Mem.Vec")
+            return f"({last})"
+        case "layout":
+            if last is None or last not in ir.TileLayout.__members__:
+                raise wrong("a tile layout such as pl.TileLayout.row_major")
+            return f"({last})"
+        case "tensor-layout":
+            if last is None or last not in ir.TensorLayout.__members__:
+                raise wrong("a tensor layout such as pl.TensorLayout.DN")
+            return f"({last})"
+        case "pad":
+            if last is not None and last in ir.Pad.__members__:
+                return f"(pad-{last})"
+            if isinstance(expr, ir.Int) and expr.value == 0:
+                return "(pad-zero)"
+            if isinstance(expr, ir.Float) and expr.value in (float("inf"), float("-inf")):
+                return "(pad-max)" if expr.value > 0 else "(pad-min)"
+            if isinstance(expr, ir.Float) and expr.value == 0:
+                return "(pad-zero)"
+            raise wrong("a pad value such as pl.PadValue.zero")
+        case "flag":
+            if not isinstance(expr, ir.Bool):
+                raise wrong("True or False")
+            return "true" if expr.value else "false"
+        case "int":
+            if not isinstance(expr, ir.Int):
+                raise wrong("an integer constant")
+            return str(expr.value)
+        case "word":
+            if isinstance(expr, ir.Str):
+                return terms.string(expr.value)
+            if isinstance(expr, ir.Int):
+                return terms.string(str(expr.value))
+            if last is not None:
+                return terms.string(last)
+            raise wrong("a word in quotes")
+    raise wrong("something else")

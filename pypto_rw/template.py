@@ -1,0 +1,151 @@
+"""Code terms compiled to templates: what an instruction sequence needs, and its text with holes.
+
+A template is independent of SSA names; the emitter fills it in once per statement.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pypto_rw import mlir
+from pypto_rw.diagnostics import InternalError
+from pypto_rw.rulebook import Form
+
+Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One instruction. `dest` is defined by it; `values` are made in order; `pieces` is its text.
+
+    A piece is a str, or (index into values, what): what is "name", "type" or "text"."""
+
+    dest: Spec | None
+    values: tuple[Any, ...]
+    pieces: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Steps of one shape's code; `slots` fresh values live while it is filled in."""
+
+    steps: tuple[Any, ...]
+    slots: int
+
+
+def compile_code(code: Any, forms: dict[str, Form]) -> Template:
+    """The template of a Code term."""
+    compiler = _Compiler(forms)
+    steps = compiler.code(code)
+    return Template(tuple(steps), len(compiler.slots))
+
+
+_HOLE = re.compile(r"\{\{|\}\}|\{(\w+)(?::(\w+))?\}")
+
+
+class _Compiler:
+    def __init__(self, forms: dict[str, Form]) -> None:
+        self.forms = forms
+        self.slots: dict[Any, int] = {}
+
+    def code(self, term: Any) -> list[Any]:
+        head = term[0]
+        if head == "seq":
+            return self.code(term[1]) + self.code(term[2])
+        if head == "nop":
+            return []
+        if head == "eval":
+            return [("eval", self.value(term[1]))]
+        if head == "becomes":
+            return [("becomes", self.value(term[1]), self.value(term[2]))]
+        if head == "retype":
+            return [("retype", self.value(term[1]), mlir.type_text(term[2]))]
+        if head == "looks-at":
+            return [("looks-at", *map(self.value, term[1:]))]
+        if head == "pointer-of":
+            return [("pointer-of", *map(self.value, term[1:]))]
+        if head in ("if-code", "if-else-code"):
+            return [("region", self.value(term[1]), *(tuple(self.code(c)) for c in term[2:]))]
+        form = self.forms.get(head)
+        if form is None:
+            raise InternalError(f"no form spells the instruction {head}")
+        return [self.line(form, term[1:])]
+
+    def line(self, form: Form, arguments: tuple[Any, ...]) -> Line:
+        dest = None
+        values: list[Any] = []
+        index: dict[str, tuple[int, str]] = {}
+        for (name, sort), argument in zip(form.parameters, arguments, strict=True):
+            if name == "dest":
+                dest = self.value(argument)
+                index[name] = (-1, "name")
+                continue
+            index[name] = (len(values), "name")
+            if sort == "Operand":
+                values.append(self.value(argument))
+            elif sort == "Operands":
+                values.append(("group", tuple(self.value(a) for a in argument[1:])))
+            else:
+                text = mlir.element(argument[0]) if sort == "Dtype" else str(argument).lower() if sort == "bool" else str(argument)
+                values.append(("text", text))
+        pieces: list[Any] = []
+        at = 0
+        for m in _HOLE.finditer(form.text):
+            pieces.append(form.text[at : m.start()])
+            at = m.end()
+            if m[1] is None:
+                pieces.append(m[0][0])
+            elif m[1] not in index:
+                raise InternalError(f"the form {form.name} has no parameter {m[1]}")
+            else:
+                pieces.append((index[m[1]][0], m[2] or "name"))
+        pieces.append(form.text[at:])
+        return Line(dest, tuple(values), tuple(_joined(pieces)))
+
+    def value(self, t: Any) -> Spec:
+        head = t[0]
+        if head == "arg":
+            return ("arg", t[1])
+        if head in ("const", "lit"):
+            return ("const", t[1], t[2 if head == "const" else 3][0])
+        if head == "as-const":
+            return ("const", t[1], t[2][0])
+        if head == "int":
+            return ("int", t[1], t[2][0])
+        if head == "res":
+            return ("res", _type(t[1]))
+        if head in ("tmp", "tmp-like"):
+            slot = self.slots.setdefault(t, len(self.slots))
+            like = self.value(t[1]) if head == "tmp-like" else None
+            return ("tmp", slot, like, t[-2], _type(t[-1]))
+        if head == "do":
+            return ("do", tuple(self.code(t[1])), self.value(t[2]))
+        if head == "extent":
+            if t[1][0] != "dyn":
+                raise InternalError(f"an extent that no rule resolves: {t[1]}")
+            return ("extent", t[1][1])
+        if head in ("window-source", "window-row", "window-col", "own", "pointer"):
+            return (head, self.value(t[1]))
+        if head == "none":
+            return ("none",)
+        raise InternalError(f"an operand that no rule resolves: {t}")
+
+
+def _type(term: Any) -> str:
+    """Printed type; a name for types that have none yet (a tensor result prints as its view)."""
+    try:
+        return mlir.type_text(term)
+    except KeyError:
+        return ""
+
+
+def _joined(pieces: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for p in pieces:
+        if isinstance(p, str) and out and isinstance(out[-1], str):
+            out[-1] += p
+        elif p != "":
+            out.append(p)
+    return out

@@ -1,0 +1,521 @@
+"""A function's statements as a tree of instances, in order: what the emitter prints.
+
+The walk knows names, scopes, allocations and regions; what a call means is in its rules. Facts it reads off the
+rule files: `(in-place op operand when)` - the result takes that operand's handle; `(makes op kind)` and
+`(makes-window op source offsets)` - how the result came to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import Diagnostic, Span
+from pypto_rw.emit import Instance, Operand, Var
+from pypto_rw.engine import Engine
+from pypto_rw.layout import effective_view
+from pypto_rw.rulebook import Signature
+from pypto_rw.scalars import WIDE, bounds
+from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
+
+# ------------------------------------------------------------------------------------- nodes
+
+
+@dataclass(slots=True)
+class Do:
+    """One call: the declaration of its result's handle (if it has one of its own), then the call."""
+
+    instance: Instance
+    alloc: Instance | None
+    span: Span
+    call_span: Span
+
+
+@dataclass(slots=True)
+class Same:
+    """`y = x`: y is x from here on; nothing is printed."""
+
+    name: str
+    source: str
+    alloc: Instance | None
+    span: Span
+
+
+@dataclass(slots=True)
+class Carry:
+    """A loop-carried value: its name in the body, its initial value, its name after the loop."""
+
+    name: str
+    kind: str
+    initial: Operand
+    result: str | None
+    type: ir.Type
+
+
+@dataclass(slots=True)
+class Loop:
+    """A counted loop; `yields` are the scalar values carried on."""
+
+    variable: str
+    bounds: tuple[Operand, Operand, Operand]
+    carries: list[Carry]
+    body: list[Node]
+    yields: list[Operand]
+    span: Span
+
+
+@dataclass(slots=True)
+class WhileLoop:
+    """A conditional loop."""
+
+    condition: Operand
+    carries: list[Carry]
+    body: list[Node]
+    yields: list[Operand]
+    span: Span
+
+
+@dataclass(slots=True)
+class Merge:
+    """One result of an `if`: a scalar result, a tile handle declared at the head, or one of the branches' values."""
+
+    name: str
+    kind: str
+    type: ir.Type
+    alloc: Instance | None = None
+    narrow: Instance | None = None
+
+
+@dataclass(slots=True)
+class Branch:
+    """An `if`; `yields` per branch: scalar values, in the order of the scalar results."""
+
+    condition: Operand
+    merges: list[Merge]
+    body: list[Node]
+    orelse: list[Node] | None
+    yields: tuple[list[Operand], list[Operand]]
+    sources: list[str]
+    span: Span
+
+
+Node = Do | Same | Loop | WhileLoop | Branch
+
+
+@dataclass(slots=True)
+class Walked:
+    """A function as nodes, with everything the prologue needs."""
+
+    function: ir.Function
+    body: list[Node]
+    tiles: dict[str, object]  # tile variables with a MemRef, in definition order -> identity of their handle
+    offsets: list[ir.Expr]
+    used: set[str]
+    hidden: set[str] = field(default_factory=set)
+
+
+class Walker:
+    """Walks one function; `diagnostics` collects every refusal."""
+
+    def __init__(self, engine: Engine, function: ir.Function, *, addresses: bool, filename: str) -> None:
+        self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
+        self.values: dict[str, Value] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self.shaper = Shaper(engine, self.values.get)
+        self.tiles: dict[str, object] = {}
+        self.offsets: list[ir.Expr] = []
+        self.used: set[str] = set()
+        self.hidden: set[str] = set()
+        self.redirected: dict[str, str] = {}
+
+    def walk(self) -> Walked:
+        """The whole function."""
+        for p in self.function.params:
+            low = 0 if isinstance(p.type, ir.TensorType) else -WIDE
+            self.values[p.name] = Value(p.type, bounds=(low, WIDE))
+        for p in self.function.params:
+            if isinstance(p.type, ir.TensorType):
+                self._symbols(p.type)
+        body = self.block(self.function.body)
+        return Walked(self.function, body, self.tiles, self.offsets, self.used, self.hidden)
+
+    def _symbols(self, t: ir.TensorType) -> None:
+        for name in names_in(t.shape):
+            self.values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
+
+    # ------------------------------------------------------------------------- statements
+
+    def block(self, body: tuple[ir.Stmt, ...]) -> list[Node]:
+        """Nodes of a block; a refused statement is reported and left out."""
+        out: list[Node] = []
+        for stmt in body:
+            try:
+                out.extend(self.statement(stmt))
+            except Refused as refused:
+                self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
+                self._poison(stmt)
+        return out
+
+    def _poison(self, stmt: ir.Stmt) -> None:
+        """After a refusal: the targets keep their written type, so that one fault is reported once."""
+        if isinstance(stmt, ir.Assign) and stmt.type is not None:
+            for name in stmt.targets:
+                place = (name, name, name)
+                self.values.setdefault(name, Value(stmt.type, place=place if kind_of(stmt.type) == "tile" else None))
+
+    def statement(self, stmt: ir.Stmt) -> Iterator[Node]:
+        """Nodes of one statement."""
+        match stmt:
+            case ir.Assign():
+                yield from self._assign(stmt)
+            case ir.Evaluate():
+                if not isinstance(stmt.value, ir.Call):
+                    raise Refused("no-effect", "this expression has no effect; assign it or remove it")
+                yield from self._call(stmt.value, None, None, stmt.span)
+            case ir.For():
+                yield self._for(stmt)
+            case ir.While():
+                yield self._while(stmt)
+            case ir.If():
+                yield self._if(stmt)
+            case ir.Return():
+                for v in stmt.values:
+                    self._use(v)
+            case ir.Yield():
+                raise Refused("stray-yield", "pl.yield_ must be the last statement of a loop body or a branch")
+            case ir.Jump():
+                if stmt.kind != "...":
+                    raise Refused("jump", f"{stmt.kind} must be removed before code generation")
+            case ir.Scope():
+                raise Refused("scope", "a scope statement cannot be in a device function", stmt.call.span)
+
+    def _use(self, expr: ir.Expr) -> None:
+        self.used.update(names_in((expr,)))
+
+    def _assign(self, stmt: ir.Assign) -> Iterator[Node]:
+        value = stmt.value
+        if len(stmt.targets) != 1:
+            raise Refused("tuple-target", "several names need a pl.yield_ on the right")
+        name = stmt.targets[0]
+        if isinstance(value, ir.Call):
+            yield from self._call(value, name, stmt.type, stmt.span)
+            return
+        if isinstance(value, ir.Name):
+            found = self.values.get(value.id)
+            if found is not None and kind_of(found.type) != "scalar":
+                yield self._alias(name, value.id, found, stmt)
+                return
+        self._use(value)
+        operand = self.shaper.scalar(value)
+        dtype = self.shaper.dtype(value)
+        written = stmt.type if isinstance(stmt.type, ir.ScalarType) else ir.ScalarType(dtype)
+        known = bounds(value, {n: v.bounds for n, v in self.values.items()})
+        constant = self.shaper.resolved(value)
+        self.values[name] = Value(
+            written,
+            bounds=known,
+            constant=constant if isinstance(constant, ir.Int | ir.Float | ir.Bool) else None,
+        )
+        if isinstance(operand, Instance):
+            operand.result = name
+            yield Do(operand, None, stmt.span, stmt.span)
+        elif isinstance(operand, Var):
+            yield Same(name, operand.name, None, stmt.span)
+
+    def _alias(self, name: str, source: str, found: Value, stmt: ir.Assign) -> Same:
+        self.used.add(source)
+        alloc = None
+        value = replace(found, type=stmt.type or found.type)
+        if isinstance(value.type, ir.TileType) and value.type.memref is not None:
+            own = self._tile(name, value.type)
+            if self.addresses:
+                value = own
+                alloc = self.shaper.alloc(name, value)
+            else:
+                self.tiles[name] = found.place[2] if found.place else name
+        self.values[name] = value
+        return Same(name, source, alloc, stmt.span)
+
+    # ------------------------------------------------------------------------------ calls
+
+    def _call(self, call: ir.Call, name: str | None, written: ir.Type | None, span: Span) -> Iterator[Node]:
+        if call.callee in ("tile.alloc", "tensor.alloc"):
+            if name is not None:
+                self.values[name] = Value(ir.OpaqueType("pl.Ptr"))
+            return
+        for argument in (*call.args, *(v for _, v in call.kwargs)):
+            self._use(argument)
+        if not self.engine.load_op(call.callee):
+            near = ", ".join(self.engine.rulebook.nearest(call.callee))
+            types = ", ".join(
+                kind_name(self.values[a.id].type) for a in call.args if isinstance(a, ir.Name) and a.id in self.values
+            )
+            raise Refused(
+                "unknown-op",
+                f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
+                call.span,
+                f"the nearest ops are {near}" if near else "",
+            )
+        signature = self.engine.rulebook.signature(call.callee)
+        assert signature is not None
+        value = self._result(call, signature, name, written)
+        instance = self.shaper.call(call, signature, value, name)
+        alloc = None
+        if name is not None and value is not None:
+            if isinstance(value.type, ir.TileType) and value.type.memref is not None:
+                if value.place is not None and value.place[2] == self._handle(name, value.type):
+                    alloc = self.shaper.alloc(name, value)
+                    self._bind_extents(value.type)
+            self.values[name] = value
+        self._use_types(value)
+        if trait := signature.trait("needs-parameter"):
+            self.hidden.update(trait)
+        yield Do(instance, alloc, span, call.span or span)
+
+    def _bind_extents(self, t: ir.TileType) -> None:
+        self.used.update(names_in(effective_view(t).valid))
+
+    def _use_types(self, value: Value | None) -> None:
+        if value is not None and isinstance(value.type, ir.TensorType):
+            self.used.update(names_in(value.type.shape))
+
+    def _result(self, call: ir.Call, signature: Signature, name: str | None, written: ir.Type | None) -> Value | None:
+        if name is None:
+            return None
+        if written is None:
+            raise Refused("no-type", f"the type of {name} is not known", call.span, f"annotate it: {name}: pl.Tile[…] = …")
+        value = Value(written)
+        arguments = bind(call, signature)
+        if isinstance(written, ir.TileType) and written.memref is not None:
+            value = self._tile(name, written)
+        if (trait := signature.trait("in-place")) and (source := self._operand_value(arguments.get(trait[0]))):
+            taken = trait[1]
+            if taken == "always" or (value.place and source.place and self._shares(taken, value, source)):
+                handle = source.place[2] if source.place else name
+                place = (*value.place[:2], handle) if value.place else source.place
+                value = replace(value, place=place, origin=source.origin, window=source.window)
+                if isinstance(written, ir.TileType) and written.memref is not None and name in self.tiles:
+                    self.tiles[name] = handle
+        if trait := signature.trait("makes"):
+            value = replace(value, origin=trait[0])
+        if trait := signature.trait("makes-window"):
+            value = replace(value, origin="window")
+            source = self._operand_value(arguments.get(trait[0]))
+            offsets = arguments.get(trait[1])
+            if source and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
+                row, col = map(self.shaper.resolved, offsets.items)
+                value = replace(value, window=Window(source.place[2], row, col))
+        return value
+
+    def _operand_value(self, expr: ir.Expr | None) -> Value | None:
+        return self.values.get(expr.id) if isinstance(expr, ir.Name) else None
+
+    def _shares(self, how: str, a: Value, b: Value) -> bool:
+        assert a.place and b.place
+        if how == "same-buffer":
+            return a.place[0] == b.place[0]
+        return a.place[1] == b.place[1] and signature_of(a.type) == signature_of(b.type)
+
+    def _tile(self, name: str, t: ir.TileType) -> Value:
+        """The value of a tile with memory of its own; takes its name and notes its address."""
+        memref = t.memref
+        assert memref is not None
+        offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
+        where = offset.value if isinstance(offset, ir.Int) else offset
+        slot = self.shaper.resolved(memref.slot) if memref.slot is not None else None
+        identity = (memref.base, where, memref.size, slot)
+        if name in self.redirected:
+            handle: object = self.redirected[name]
+        else:
+            handle = name if self.addresses else identity
+        self.tiles.setdefault(name, handle)
+        if isinstance(offset, ir.Int):
+            self.offsets.append(offset)
+        return Value(t, place=(memref.base, identity, handle))
+
+    def _handle(self, name: str, t: ir.TileType) -> object:
+        return self.tiles.get(name) if name not in self.redirected else None
+
+    # ---------------------------------------------------------------------------- regions
+
+    def _bound(self, expr: ir.Expr) -> Operand:
+        self._use(expr)
+        return self.shaper.index(expr)
+
+    def _for(self, stmt: ir.For) -> Loop:
+        if stmt.kind in ("unroll", "pipeline"):
+            raise Refused(
+                "loop-kind",
+                f"a pl.{stmt.kind} loop must be expanded before code generation",
+                help="it needs the tensor-level pipeline; write pl.range here",
+            )
+        start: ir.Expr = ir.Int(0)
+        step: ir.Expr = ir.Int(1)
+        if len(stmt.bounds) == 1:
+            stop = stmt.bounds[0]
+        else:
+            start, stop = stmt.bounds[:2]
+            step = stmt.bounds[2] if len(stmt.bounds) == 3 else step
+        known = self.shaper.resolved(step)
+        if isinstance(known, ir.Int) and known.value <= 0:
+            raise Refused("loop-step", f"the step of a loop must be positive; got {known.value}")
+        lo, hi, by = map(self._bound, (start, stop, step))
+        carries = self._carries(stmt.carried, stmt.initial, stmt.body)
+        dtype = next(
+            (b.dtype for b in stmt.bounds if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX), ir.DType.INDEX
+        )
+        first = bounds(start, {n: v.bounds for n, v in self.values.items()})
+        last = bounds(stop, {n: v.bounds for n, v in self.values.items()})
+        self.values[stmt.variable] = Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))
+        body, yields = self._carrying_body(stmt.body, carries)
+        return Loop(stmt.variable, (lo, hi, by), carries, body, yields, stmt.span)
+
+    def _while(self, stmt: ir.While) -> WhileLoop:
+        carries = self._carries(stmt.carried, stmt.initial, stmt.body)
+        condition = self._condition(stmt.condition)
+        body, yields = self._carrying_body(stmt.body, carries)
+        return WhileLoop(condition, carries, body, yields, stmt.span)
+
+    def _condition(self, expr: ir.Expr) -> Operand:
+        self._use(expr)
+        dtype = self.shaper.dtype(expr)
+        if dtype is not ir.DType.BOOL:
+            raise Refused("condition-dtype", f"a condition must be BOOL; got {dtype.value}", help="compare it: x != 0")
+        return self.shaper.scalar(expr)
+
+    def _carries(
+        self, names: tuple[str, ...], initial: tuple[ir.Expr, ...], body: tuple[ir.Stmt, ...]
+    ) -> list[Carry]:
+        last = body[-1] if body else None
+        results: tuple[str, ...] = last.targets if isinstance(last, ir.Yield) else ()
+        carries = []
+        for k, (name, init) in enumerate(zip(names, initial, strict=True)):
+            self._use(init)
+            found = self.values.get(init.id) if isinstance(init, ir.Name) else None
+            kind = kind_of(found.type) if found is not None else "scalar"
+            result = results[k] if k < len(results) else None
+            if kind == "scalar":
+                type_: ir.Type = ir.ScalarType(self.shaper.dtype(init))
+                operand = self.shaper.scalar(init)
+                self.values[name] = Value(type_)
+            else:
+                assert found is not None and isinstance(init, ir.Name)
+                type_, operand = found.type, Var(init.id)
+                self.values[name] = found
+            carries.append(Carry(name, kind, operand, result, type_))
+        return carries
+
+    def _carrying_body(self, body: tuple[ir.Stmt, ...], carries: list[Carry]) -> tuple[list[Node], list[Operand]]:
+        last = body[-1] if body else None
+        if not isinstance(last, ir.Yield):
+            if carries:
+                raise Refused("missing-yield", f"a loop that carries {len(carries)} values must end in pl.yield_")
+            return self.block(body), []
+        nodes = self.block(body[:-1])
+        if len(last.values) != len(carries):
+            raise Refused("yield-count", f"the loop carries {len(carries)} values, but {len(last.values)} are yielded", last.span)
+        yields = []
+        for carry, value in zip(carries, last.values, strict=True):
+            self._use(value)
+            if carry.kind == "scalar":
+                yields.append(self.shaper.scalar(value))
+            if carry.result is not None:
+                self.values[carry.result] = (
+                    Value(carry.type) if carry.kind == "scalar" else self.values[carry.name]
+                )
+        return nodes, yields
+
+    def _if(self, stmt: ir.If) -> Branch:
+        condition = self._condition(stmt.condition)
+        then, other = (_split(stmt.body), _split(stmt.orelse)) if stmt.orelse else (_split(stmt.body), ((), None))
+        ends = then[1], other[1]
+        names = ends[0].targets if ends[0] is not None else ()
+        if names and stmt.orelse is None:
+            raise Refused("missing-else", "an if with results must have an else")
+        values = tuple(e.values if e is not None else () for e in ends)
+        if names and len(values[0]) != len(values[1]):
+            raise Refused("yield-count", f"the branches yield {len(values[0])} and {len(values[1])} values")
+        if not self.addresses:
+            self._redirect(stmt, names, values)
+        nodes = self.block(then[0])
+        merges = []
+        yields: tuple[list[Operand], list[Operand]] = ([], [])
+        self._yielded(ends[0], yields[0])
+        orelse = self.block(other[0]) if stmt.orelse is not None else None
+        self._yielded(ends[1], yields[1])
+        sources = []
+        for k, name in enumerate(names):
+            merges.append(self._merge(name, ends, k))
+            source = values[0][k]
+            sources.append(source.id if isinstance(source, ir.Name) else "")
+        return Branch(condition, merges, nodes, orelse, yields, sources, stmt.span)
+
+    def _redirect(self, stmt: ir.If, names: tuple[str, ...], values: tuple[tuple[ir.Expr, ...], ...]) -> None:
+        """Without addresses a branch's own result writes the merged handle directly."""
+
+    def _yielded(self, end: ir.Yield | None, out: list[Operand]) -> None:
+        for value in end.values if end is not None else ():
+            self._use(value)
+            found = self._operand_value(value)
+            if found is None or kind_of(found.type) == "scalar":
+                out.append(self.shaper.scalar(value))
+
+    def _merge(self, name: str, ends: tuple[ir.Yield | None, ir.Yield | None], k: int) -> Merge:
+        then = ends[0]
+        assert then is not None
+        value = then.values[k]
+        found = self._operand_value(value)
+        kind = kind_of(found.type) if found is not None else "scalar"
+        if kind == "scalar":
+            t: ir.Type = ir.ScalarType(self.shaper.dtype(value))
+            self.values[name] = Value(t)
+            return Merge(name, kind, t)
+        assert found is not None
+        t = then.type if then.type is not None else found.type
+        if not isinstance(t, ir.TileType):
+            self.values[name] = replace(found, type=t)
+            return Merge(name, kind, t)
+        if t.memref is None:
+            raise Refused("tile-without-memory", f"the tile {name} has no allocation")
+        merged = self._tile(name, t)
+        self.values[name] = merged
+        view = effective_view(t)
+        narrow = None
+        if not all(isinstance(self.shaper.resolved(e), ir.Int) for e in view.valid):
+            narrow = self.shaper.narrow(name, merged)
+            full = replace(t, view=replace(t.view or ir.TileView(), valid=None))
+            merged = replace(merged, type=full)
+        return Merge(name, kind, t, self.shaper.alloc(name, merged), narrow)
+
+
+def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:
+    last = body[-1] if body else None
+    return (body[:-1], last) if isinstance(last, ir.Yield) else (body, None)
+
+
+def signature_of(t: ir.Type) -> object:
+    """Everything a tile's printed type says: shape, dtype, space, layout, pad, compact; no valid extents."""
+    if not isinstance(t, ir.TileType):
+        return t
+    v = effective_view(t)
+    return (t.shape, t.dtype, t.space, v.blayout, v.slayout, v.fractal, v.pad, v.compact)
+
+
+def names_in(exprs: tuple[ir.Expr, ...]) -> Iterator[str]:
+    """Every variable read by `exprs`, in order."""
+    for e in exprs:
+        match e:
+            case ir.Name():
+                yield e.id
+            case ir.Unary() | ir.Cast():
+                yield from names_in((e.operand,))
+            case ir.Binary():
+                yield from names_in((e.left, e.right))
+            case ir.Tuple():
+                yield from names_in(e.items)
+            case ir.Item():
+                yield from names_in((e.value,))
+            case ir.Call():
+                yield from names_in(e.args)
+                yield from names_in(tuple(v for _, v in e.kwargs))
