@@ -57,6 +57,8 @@ class Engine:
         self._results: dict[str, Rewritten] = {}
         self._forms: set[str] = set()
         self._commands: dict[str, Any] = {}
+        self._matched: set[str] = set()
+        self.watch = False
         self._text(
             "(relation signature (String String)) (relation operands (String String)) (relation form (String String String))"
         )
@@ -121,6 +123,10 @@ class Engine:
         """What the rules said of a shape that went through `rewrite`."""
         return self._results[shape]
 
+    def fired(self) -> frozenset[str]:
+        """Names of the rules that matched something in the last `rewrite`s."""
+        return frozenset(self._matched)
+
     def rule_place(self, rule: str) -> str:
         """`file:line name` of a rule, the file relative to its rules folder."""
         for name in sorted(self._loaded):
@@ -168,6 +174,10 @@ class Engine:
         for s in file.signatures:
             if not s.generic:
                 out.append(f"(constructor {s.op} ({' '.join(SORTS[p.kind] for p in s.parameters)} Operand) Op)")
+                names = " ".join(f"x{k}" for k in range(len(s.parameters)))
+                out.append(
+                    f"(rule ((= op ({s.op} {names} r))) ((set (result op) r)) :ruleset facts :name {_quoted(s.op + '/result')})"
+                )
         if out:
             self._text("\n".join(out))
 
@@ -221,6 +231,8 @@ class Engine:
         command = self._command(ruleset)
         for _ in range(_LIMIT):
             report = self._graph.run_program(command)[0].report
+            if self.watch:
+                self._matched.update(r for r, n in report.num_matches_per_rule.items() if n)
             if not report.updated:
                 return
             if after is not None:
@@ -274,6 +286,10 @@ class _Decoder:
                 found = ("Unextractable",)
             self._seen[term] = found
         return found
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def _has_unextractable(term: Any) -> bool:

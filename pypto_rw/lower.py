@@ -68,6 +68,25 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     return "\n".join([*text, "}"]) + "\n"
 
 
+def print_walked(walker: Walker, walked: Walked, engine: Engine, settings: Settings) -> tuple[list[str], dict[str, str]]:
+    """Lines of one function's statements and the types printed for its values; for a rule's example."""
+    params = [walker.shaper.parameter(p) for p in walked.function.params if isinstance(p.type, ir.TensorType)]
+    given = [
+        walker.shaper.alloc(p.name, walker.values[p.name])
+        for p in walked.function.params
+        if isinstance(p.type, ir.TileType)
+    ]
+    templates = _Templates(engine)
+    for instance, span in _instances(walked.body):
+        templates.want(instance, span, walked.function.name)
+    for instance in (*params, *given):
+        templates.want(instance, walked.function.span, walked.function.name)
+    if refused := list(templates.finish(settings.filename)):
+        raise CompileError(refused)
+    printer = _Printer(walked, params, settings)
+    return printer.statements(given), printer.emitter.types
+
+
 class _Templates:
     """Collects the shapes of a module, rewrites them in one go, reports what the rules refuse."""
 
@@ -152,16 +171,30 @@ class _Printer:
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter()
+        self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
+        """The function's lines."""
+        body = self.statements([])
+        e = self.emitter
+        for p, instance in zip(self.tensors, self.parameters, strict=True):
+            if p.name in self.walked.used:
+                e.location = self._location(p.span)
+                e.run(instance)
+        kind = DEVICE[self.function.kind or ""]
+        attributes = f" attributes {{pto.kernel_kind = #pto.kernel_kind<{kind}>}}" if kind else ""
+        head = f"  func.func @{self.function.name}({', '.join(self.arguments)}){attributes} {{"
+        return [head, *e.constants, *e.lines, *self.hoisted, *body, "  return", "  }"]
+
+    def statements(self, given: list[Instance]) -> list[str]:
+        """Lines of the statements; `given` handles are declared first, unprinted."""
         e = self.emitter
         self._arguments()
         by_handle: dict[object, str] = {}
         for name, handle in self.walked.tiles.items():
             own = e.named(name) if self.settings.addresses or handle not in by_handle else by_handle[handle]
             e.owned[name] = by_handle.setdefault(handle, own)
-        tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
-        for p in tensors:
+        for p in self.tensors:
             view = e.named(f"{p.name}_view")
             e.owned[p.name] = e.bound[p.name] = view
             assert isinstance(p.type, ir.TensorType)
@@ -171,18 +204,14 @@ class _Printer:
             for offset in self.walked.offsets:
                 assert isinstance(offset, ir.Int)
                 e.constant(offset.value, offset.dtype.value)
-        for p in tensors:
+        for p in self.tensors:
             self._request_dimensions(p.type)
+        for alloc in given:
+            self._declare(alloc)
+        e.lines = []
         self._nodes(self.walked.body)
         body, e.lines = e.lines, []
-        for p, instance in zip(tensors, self.parameters, strict=True):
-            if p.name in self.walked.used:
-                e.location = self._location(p.span)
-                e.run(instance)
-        kind = DEVICE[self.function.kind or ""]
-        attributes = f" attributes {{pto.kernel_kind = #pto.kernel_kind<{kind}>}}" if kind else ""
-        head = f"  func.func @{self.function.name}({', '.join(self.arguments)}){attributes} {{"
-        return [head, *e.constants, *e.lines, *self.hoisted, *body, "  return", "  }"]
+        return body
 
     def _request_dimensions(self, t: ir.Type) -> None:
         assert isinstance(t, ir.TensorType)
@@ -200,10 +229,9 @@ class _Printer:
 
     def _arguments(self) -> None:
         e = self.emitter
-        tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
-        others = [p for p in self.function.params if not isinstance(p.type, ir.TensorType)]
+        others = [p for p in self.function.params if not isinstance(p.type, ir.TensorType | ir.TileType)]
         symbols: dict[str, None] = {}
-        for p in tensors:
+        for p in self.tensors:
             assert isinstance(p.type, ir.TensorType)
             symbols.update(dict.fromkeys(names_in(p.type.shape)))
         self._pointer: dict[str, str] = {}
@@ -218,7 +246,7 @@ class _Printer:
             self.arguments.append(f"{name}: {type_}")
             return name
 
-        for p in tensors:
+        for p in self.tensors:
             assert isinstance(p.type, ir.TensorType)
             self._pointer[p.name] = argument(f"!pto.ptr<{mlir.dtype_text(p.type.dtype)}>")
         for p in others:

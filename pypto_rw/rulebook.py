@@ -137,6 +137,16 @@ class Rulebook:
             assert found is not None
             yield from found.signatures
 
+    def meaning(self, signature: Signature) -> str:
+        """One line of what the op is: the first line of its file after the dash."""
+        first = signature.path.read_text().split("\n", 1)[0]
+        return first.partition(" -- ")[2].strip()
+
+    def targets(self, signature: Signature) -> tuple[str, ...]:
+        """Targets that have the op: all, unless its file states `(only "op" "target")`."""
+        only = signature.trait("only")
+        return only or ("a2a3", "a5")
+
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""
         known = [s.op for s in self.ops()]

@@ -59,13 +59,13 @@ class Value:
 class Refused(Exception):
     """A statement that cannot become a shape."""
 
-    def __init__(self, code: str, message: str, span: Span = NOWHERE, help: str = "") -> None:
+    def __init__(self, code: str, message: str, span: Span = NOWHERE, help: str = "", rule: str = "") -> None:
         super().__init__(message)
-        self.code, self.message, self.span, self.help = code, message, span, help
+        self.code, self.message, self.span, self.help, self.rule = code, message, span, help, rule
 
     def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
         """The refusal at its own place, or at `span` where it has none."""
-        return Diagnostic(self.code, self.message, self.span or span, self.help, "", filename=filename, function=function)
+        return Diagnostic(self.code, self.message, self.span or span, self.help, self.rule, filename=filename, function=function)
 
 
 @dataclass(slots=True)
@@ -194,9 +194,21 @@ class Shaper:
 
     def call(self, call: ir.Call, signature: Signature, result: Value | None, name: str | None) -> Instance:
         """Instance of a call; `result` is what is known of the variable `name` it is assigned to."""
+        if result is None:
+            return self._call(call, signature, lambda key: "(none)", name)[0]
+        return self._call(
+            call, signature, lambda key: f"(res {self._type_term(key, result.type)} {self._place(key, result)})", name
+        )[0]
+
+    def untyped(self, call: ir.Call, signature: Signature) -> tuple[Instance, tuple[ir.Expr, ...]]:
+        """Instance of a call whose result type is asked for, and the run-time extents its type may name."""
+        return self._call(call, signature, lambda key: f"(res {self._interned('(untyped)')} (nowhere))", None)
+
+    def _call(
+        self, call: ir.Call, signature: Signature, result: Callable[[_Key], str], name: str | None
+    ) -> tuple[Instance, tuple[ir.Expr, ...]]:
         key = _Key()
         arguments = bind(call, signature)
-        literals: dict[str, ir.Expr] = {}
         parts = []
         for p in signature.parameters:
             expr = arguments.get(p.name)
@@ -205,19 +217,14 @@ class Shaper:
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
                 expr = self._adopted(expr, arguments.get(p.like))
             parts.append(self._argument(key, p, expr, call))
-            if expr is not None:
-                literals[p.name] = expr
-        if result is None:
-            res = "(none)"
-        else:
-            res = f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+        res = result(key)
         if signature.generic:
             body = " ".join(x for x in parts if x != "(none)")
             shape = f'(call "{signature.op}" (vec-of {body}) {res})' if body else f'(call "{signature.op}" (vec-empty) {res})'
         else:
             shape = f"({signature.op} {' '.join(parts)} {res})"
         extents = tuple(self.index(e) for e in key.extents)
-        return Instance(key.finished(shape), tuple(key.operands), extents, name)
+        return Instance(key.finished(shape), tuple(key.operands), extents, name), tuple(key.extents)
 
     def alloc(self, name: str, value: Value) -> Instance:
         """Instance that declares the handle of the tile `name`."""

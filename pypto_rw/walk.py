@@ -7,7 +7,7 @@ rule files: `(in-place op operand when)` - the result takes that operand's handl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from pypto_rw import ir
@@ -18,6 +18,7 @@ from pypto_rw.layout import effective_view
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE, bounds
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
+from pypto_rw.typing import type_of
 
 # ------------------------------------------------------------------------------------- nodes
 
@@ -116,9 +117,20 @@ class Walked:
 
 
 class Walker:
-    """Walks one function; `diagnostics` collects every refusal."""
+    """Walks one function; `diagnostics` collects every refusal.
 
-    def __init__(self, engine: Engine, function: ir.Function, *, addresses: bool, filename: str) -> None:
+    `place` gives a tile whose type was deduced its memory."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        function: ir.Function,
+        *,
+        addresses: bool,
+        filename: str,
+        place: Callable[[str, ir.Type], ir.Type] = lambda name, t: t,
+    ) -> None:
+        self.place = place
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
         self.values: dict[str, Value] = {}
         self.diagnostics: list[Diagnostic] = []
@@ -132,8 +144,10 @@ class Walker:
     def walk(self) -> Walked:
         """The whole function."""
         for p in self.function.params:
-            low = 0 if isinstance(p.type, ir.TensorType) else -WIDE
-            self.values[p.name] = Value(p.type, bounds=(low, WIDE))
+            if isinstance(p.type, ir.TileType) and p.type.memref is not None:  # in a rule's example
+                self.values[p.name] = self._tile(p.name, p.type)
+            else:
+                self.values[p.name] = Value(p.type)
         for p in self.function.params:
             if isinstance(p.type, ir.TensorType):
                 self._symbols(p.type)
@@ -284,7 +298,7 @@ class Walker:
         if name is None:
             return None
         if written is None:
-            raise Refused("no-type", f"the type of {name} is not known", call.span, f"annotate it: {name}: pl.Tile[…] = …")
+            written = self.place(name, self._deduced(call, signature, name))
         value = Value(written)
         arguments = bind(call, signature)
         if isinstance(written, ir.TileType) and written.memref is not None:
@@ -307,6 +321,23 @@ class Walker:
                 row, col = map(self.shaper.resolved, offsets.items)
                 value = replace(value, window=Window(source.place[2], row, col))
         return value
+
+    def _deduced(self, call: ir.Call, signature: Signature, name: str) -> ir.Type:
+        """The result type of a call without an annotation, by its rules."""
+        instance, extents = self.shaper.untyped(call, signature)
+        self.engine.rewrite([instance.shape])
+        found = self.engine.result(instance.shape)
+        if found.findings:
+            raise Refused(
+                found.findings[0].rule.rsplit("/", 1)[-1],
+                found.findings[0].message,
+                call.span,
+                found.findings[0].help,
+                self.engine.rule_place(found.findings[0].rule),
+            )
+        if found.deduced is None:
+            raise Refused("no-type", f"the type of {name} is not known", call.span, f"annotate it: {name}: pl.Tile[…] = …")
+        return type_of(found.deduced, extents)
 
     def _operand_value(self, expr: ir.Expr | None) -> Value | None:
         return self.values.get(expr.id) if isinstance(expr, ir.Name) else None

@@ -1,0 +1,191 @@
+"""Examples in rule files: `;! example`, `;! prints`, `;! refuses`; run as tests. Format: rules/README.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import CompileError, Diagnostic
+from pypto_rw.engine import Engine
+from pypto_rw.lower import Settings, print_walked
+from pypto_rw.rulebook import Rulebook, RuleFile
+from pypto_rw.syntax import parse
+from pypto_rw.walk import Walker
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example of a rule file. `refuses` is the expected code, else `prints` the expected lines."""
+
+    file: RuleFile
+    line: int
+    words: tuple[str, ...]
+    body: tuple[str, ...]
+    prints: tuple[str, ...] = ()
+    refuses: str | None = None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Targets the example holds for."""
+        return tuple(t for t in ("a2a3", "a5") if t in self.words) or ("a2a3", "a5")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an example on one target; `message` empty when it holds."""
+
+    example: Example
+    target: str
+    message: str = ""
+    fired: frozenset[str] = field(default_factory=frozenset)
+
+
+def examples(file: RuleFile) -> Iterator[Example]:
+    """Every example of a rule file, in order."""
+    current: list[str] | None = None
+    head: tuple[int, str, tuple[str, ...]] | None = None
+    body: list[str] = []
+    prints: list[str] = []
+
+    def finished() -> Iterator[Example]:
+        if head is None:
+            return
+        line, kind, words = head
+        if kind == "refuses":
+            yield Example(file, line, words[:-1], tuple(body), refuses=words[-1] if words else "")
+        else:
+            yield Example(file, line, words, tuple(body), tuple(prints))
+
+    for number, text in enumerate(file.text.splitlines(), 1):
+        if not text.startswith(";!"):
+            continue
+        content = text[2:]
+        words = content.split()
+        if words[:1] in (["example"], ["refuses"]) and not content.startswith("   "):
+            yield from finished()
+            head, body, prints = (number, words[0], tuple(words[1:])), [], []
+            current = body
+        elif words == ["prints"]:
+            current = prints
+        elif words and current is not None:
+            current.append(content.strip() if current is prints else content.removeprefix("   ").rstrip())
+    yield from finished()
+
+
+def run(example: Example, rulebook: Rulebook) -> Iterator[Outcome]:
+    """Run an example on each of its targets."""
+    for target in example.targets:
+        try:
+            yield Outcome(example, target, *_one(example, rulebook, target))
+        except CompileError as error:
+            yield Outcome(example, target, f"cannot be read: {error}")
+
+
+def _one(example: Example, rulebook: Rulebook, target: str) -> tuple[str, frozenset[str]]:
+    addresses = "ptoas" not in example.words
+    facts = (
+        "(addresses)" if addresses else "(no-addresses)",
+        "(as-reference)" if "reference" in example.words else "(as-specified)",
+    )
+    engine = Engine(rulebook, target=target, facts=facts)
+    engine.watch = True
+    function = _function(example)
+    memory = _Memory()
+    params = tuple(replace(p, type=memory(p.name, p.type)) for p in function.params)
+    function = replace(function, params=params, kind="AIV" if "AIV" in example.words else "AIC" if "AIC" in example.words else "InCore")
+    walker = Walker(engine, function, addresses=addresses, filename="example", place=memory)
+    walked = walker.walk()
+    diagnostics: list[Diagnostic] = list(walker.diagnostics)
+    lines: list[str] = []
+    types: dict[str, str] = {}
+    if not diagnostics:
+        try:
+            lines, types = print_walked(walker, walked, engine, Settings(target, addresses, False, "example"))
+        except CompileError as error:
+            diagnostics += error.diagnostics
+    fired = engine.fired()
+    if example.refuses is not None:
+        codes = sorted({d.code for d in diagnostics})
+        if codes != [example.refuses]:
+            told = "; ".join(f"{d.code}: {d.message}" for d in diagnostics) or "nothing was refused"
+            return f"should refuse with {example.refuses}, but {told}", fired
+        return "", fired
+    if diagnostics:
+        return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in diagnostics), fired
+    printed = [text.strip() for text in lines if "= pto.alloc_tile" not in text]
+    expected = [re.sub(r"<(\w+)>", lambda m: types.get(f"%{m[1]}", m[0]), text) for text in example.prints]
+    if printed != expected:
+        short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v}
+        got = [re.sub(r"!pto\.\w+<[^<>]*>", lambda m: short.get(m[0], m[0]), text) for text in printed]
+        return "prints\n    " + "\n    ".join(got or ["nothing"]), fired
+    return "", fired
+
+
+_WORDS = re.compile(r"(?<![\w.])(?:(Tile|Tensor|Scalar|Array|TileView|TensorView|MemRef)(?=[\[(])|(\w+))")
+_SPACES = frozenset(s.value for s in ir.Space)
+_DTYPES = frozenset(d.value for d in ir.DType)
+_LAYOUTS = frozenset(x.value for x in ir.TileLayout)
+_TENSOR_LAYOUTS = frozenset(x.value for x in ir.TensorLayout)
+
+
+def _long(text: str) -> str:
+    """A short type (`Tile[[32, 32], FP32, Acc]`) as the language writes it."""
+
+    def word(m: re.Match[str]) -> str:
+        if m[1]:
+            return f"pl.{m[1]}"
+        w = m[2]
+        before = text[: m.start()].rstrip()
+        if w in _DTYPES:
+            return f"pl.{w}"
+        if w in _SPACES:
+            return f"pl.Mem.{w}"
+        if before.endswith("layout=") and w in _LAYOUTS:
+            return f"pl.TileLayout.{w}"
+        if before.endswith("layout=") and w in _TENSOR_LAYOUTS:
+            return f"pl.TensorLayout.{w}"
+        if before.endswith("pad="):
+            return f"pl.PadValue.{w}"
+        if before.endswith("compact="):
+            return f"pl.CompactMode.{w}"
+        if w in _TENSOR_LAYOUTS:
+            return f"pl.{w}"
+        return w
+
+    return _WORDS.sub(word, text)
+
+
+_DECLARATION = re.compile(r"^(\w+(?:, *\w+)*): *((?:Tile|Tensor|Scalar|Array)\[.*\])$")
+_ANNOTATED = re.compile(r"^(\s*\w+: *)((?:Tile|Tensor|Scalar|Array)\[.*?\])( = .*)$")
+
+
+def _function(example: Example) -> ir.Function:
+    params = []
+    body = []
+    for text in example.body:
+        if m := _DECLARATION.match(text):
+            params += [f"{n.strip()}: {_long(m[2])}" for n in m[1].split(",")]
+        elif m := _ANNOTATED.match(text):
+            body.append(m[1] + _long(m[2]) + m[3])
+        else:
+            body.append(text)
+    lines = ["import pypto.language as pl", "", "@pl.function(type=pl.FunctionType.InCore)", f"def example({', '.join(params)}):"]
+    lines += [f"    {text}" for text in body or ["pass"]]
+    module = parse("\n".join(lines) + "\n", filename=f"{example.file.path}:{example.line}")
+    return module.functions[0]
+
+
+class _Memory:
+    """Gives every tile an allocation of its own."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def __call__(self, name: str, t: ir.Type) -> ir.Type:
+        if not isinstance(t, ir.TileType) or t.memref is not None:
+            return t
+        self.next += 1
+        memref = ir.MemRef(f"mem_{name}", ir.Int(self.next * 65536, ir.DType.INT64), 65536)
+        return replace(t, memref=memref, space=t.space or ir.Space.Vec)
