@@ -229,7 +229,7 @@ def _rules_list(options: argparse.Namespace) -> int:
 
 
 def _rules_test(options: argparse.Namespace) -> int:
-    from pypto_rw.examples import examples, run as run_example
+    from pypto_rw.examples import Runner, examples
     from pypto_rw.rulebook import Rulebook
 
     try:
@@ -241,12 +241,13 @@ def _rules_test(options: argparse.Namespace) -> int:
             if missing:
                 return _complain(f"no rule file {missing[0]}")
             names = [n for n in names if any(n == w or n.startswith(f"{w}/") for w in wanted)]
+        runner = Runner(rulebook)
         count = failed = 0
         for name in names:
             file = rulebook.file(name)
             assert file is not None
             for example in examples(file):
-                for outcome in run_example(example, rulebook):
+                for outcome in runner.run(example):
                     count += 1
                     if outcome.message:
                         failed += 1

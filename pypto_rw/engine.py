@@ -7,10 +7,12 @@ once; what comes back is its code as a term, the type it deduces, or the refusal
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,7 +159,8 @@ class Engine:
             self._load(other)
         self._declare(file)
         try:
-            self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
+            with _quiet():
+                self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
@@ -303,6 +306,24 @@ def _has_unextractable(term: Any) -> bool:
     return False
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """A panic of the engine writes to the process's stderr before it becomes an exception; keep that away."""
+    try:
+        saved = os.dup(2)
+    except OSError:  # no stderr to protect
+        yield
+        return
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(sink)
+
+
 def _heads(text: str) -> list[str]:
     code = re.sub(r";[^\n]*", "", text)
     return list(dict.fromkeys(re.findall(r"\(([A-Za-z][\w./-]*)", code)))
@@ -319,7 +340,6 @@ def _bindings() -> Any:
     import types
 
     logging.getLogger("egglog.extract").setLevel(logging.CRITICAL)
-    os.environ.setdefault("RUST_BACKTRACE", "0")
     loaded = sys.modules.get("egglog.bindings")
     if loaded is not None:
         return loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
@@ -39,7 +39,6 @@ class Outcome:
     example: Example
     target: str
     message: str = ""
-    fired: frozenset[str] = field(default_factory=frozenset)
 
 
 def examples(file: RuleFile) -> Iterator[Example]:
@@ -74,23 +73,41 @@ def examples(file: RuleFile) -> Iterator[Example]:
     yield from finished()
 
 
-def run(example: Example, rulebook: Rulebook) -> Iterator[Outcome]:
-    """Run an example on each of its targets."""
-    for target in example.targets:
-        try:
-            yield Outcome(example, target, *_one(example, rulebook, target))
-        except CompileError as error:
-            yield Outcome(example, target, f"cannot be read: {error}")
+class Runner:
+    """Runs examples; one engine per target and output mode serves them all."""
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self.rulebook = rulebook
+        self._engines: dict[tuple[str, ...], Engine] = {}
+
+    def run(self, example: Example) -> Iterator[Outcome]:
+        """Run an example on each of its targets."""
+        for target in example.targets:
+            try:
+                yield Outcome(example, target, _one(example, self, target))
+            except CompileError as error:
+                yield Outcome(example, target, f"cannot be read: {error}")
+
+    def fired(self) -> frozenset[str]:
+        """Names of the rules that matched in any example so far."""
+        return frozenset().union(*(e.fired() for e in self._engines.values()))
+
+    def engine(self, target: str, facts: tuple[str, ...]) -> Engine:
+        """The engine for a target and mode."""
+        key = (target, *facts)
+        if key not in self._engines:
+            self._engines[key] = Engine(self.rulebook, target=target, facts=facts)
+            self._engines[key].watch = True
+        return self._engines[key]
 
 
-def _one(example: Example, rulebook: Rulebook, target: str) -> tuple[str, frozenset[str]]:
+def _one(example: Example, runner: Runner, target: str) -> str:
     addresses = "ptoas" not in example.words
     facts = (
         "(addresses)" if addresses else "(no-addresses)",
         "(as-reference)" if "reference" in example.words else "(as-specified)",
     )
-    engine = Engine(rulebook, target=target, facts=facts)
-    engine.watch = True
+    engine = runner.engine(target, facts)
     function = _function(example)
     memory = _Memory()
     params = tuple(replace(p, type=memory(p.name, p.type)) for p in function.params)
@@ -105,22 +122,21 @@ def _one(example: Example, rulebook: Rulebook, target: str) -> tuple[str, frozen
             lines, types = print_walked(walker, walked, engine, Settings(target, addresses, False, "example"))
         except CompileError as error:
             diagnostics += error.diagnostics
-    fired = engine.fired()
     if example.refuses is not None:
         codes = sorted({d.code for d in diagnostics})
         if codes != [example.refuses]:
             told = "; ".join(f"{d.code}: {d.message}" for d in diagnostics) or "nothing was refused"
-            return f"should refuse with {example.refuses}, but {told}", fired
-        return "", fired
+            return f"should refuse with {example.refuses}, but {told}"
+        return ""
     if diagnostics:
-        return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in diagnostics), fired
+        return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in diagnostics)
     printed = [text.strip() for text in lines if "= pto.alloc_tile" not in text]
     expected = [re.sub(r"<(\w+)>", lambda m: types.get(f"%{m[1]}", m[0]), text) for text in example.prints]
     if printed != expected:
         short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v}
         got = [re.sub(r"!pto\.\w+<[^<>]*>", lambda m: short.get(m[0], m[0]), text) for text in printed]
-        return "prints\n    " + "\n    ".join(got or ["nothing"]), fired
-    return "", fired
+        return "prints\n    " + "\n    ".join(got or ["nothing"])
+    return ""
 
 
 _WORDS = re.compile(r"(?<![\w.])(?:(Tile|Tensor|Scalar|Array|TileView|TensorView|MemRef)(?=[\[(])|(\w+))")

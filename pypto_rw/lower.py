@@ -157,6 +157,8 @@ def _instances(body: Iterable[Node]) -> Iterator[tuple[Instance, Span]]:
                     for i in (m.alloc, m.narrow):
                         if i is not None:
                             yield i, node.span
+                for i in (*node.copies[0], *node.copies[1]):
+                    yield i, node.span
                 yield from _instances(node.body)
                 yield from _instances(node.orelse or [])
 
@@ -306,16 +308,15 @@ class _Printer:
         e.location = self._location(node.span)
         self._declare(node.alloc)
         e.location = self._location(node.call_span)
-        if node.alloc is None and node.instance.result is not None:
-            shared = e.owned.get(node.instance.result)
-            if shared is not None and shared in self.declared:
-                e.bound[node.instance.result] = shared
+        result = node.instance.result
+        if node.shares is not None and result is not None:
+            e.bound[result] = e.bound[node.shares]
         e.run(node.instance)
 
     def _same(self, node: Same) -> None:
         e = self.emitter
         e.location = self._location(node.span)
-        e.bound[node.name] = e.operand(Var(node.source))
+        e.bound[node.name] = e.operand(node.source)
         self._declare(node.alloc)
 
     def _initial(self, carries: list[Carry]) -> list[tuple[Carry, str]]:
@@ -425,21 +426,23 @@ class _Printer:
         head = f"{', '.join(n for _, n in results)} = scf.if {condition} -> ({types}) {{" if results else f"scf.if {condition} {{"
         e.open(head)
         self._nodes(node.body)
-        self._yield(node.yields[0], types, here)
+        self._yield(node.yields[0], node.copies[0], types, here)
         for m, source in zip(node.merges, node.sources, strict=True):
             if m.kind != "scalar" and m.alloc is None:
                 e.bound[m.name] = e.operand(Var(source))
         if node.orelse is not None:
             e.middle("} else {")
             self._nodes(node.orelse)
-            self._yield(node.yields[1], types, here)
+            self._yield(node.yields[1], node.copies[1], types, here)
         e.close()
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, yields: list[Operand], types: str, here: str) -> None:
+    def _yield(self, yields: list[Operand], copies: list[Instance], types: str, here: str) -> None:
         e = self.emitter
         e.location = here
+        for copy in copies:
+            e.run(copy)
         values = [e.operand(y) for y in yields]
         if values:
             e.line(f"scf.yield {', '.join(values)} : {types}")

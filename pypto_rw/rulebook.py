@@ -17,7 +17,7 @@ from pathlib import Path
 from pypto_rw import resources
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 
-CORE = ("core/types", "core/terms", "core/values", "core/alloc", "core/parameter", "core/families", "core/scalar")
+CORE = ("core/types", "core/terms", "core/values", "core/parameter", "core/alloc", "core/slots", "core/families", "core/scalar")
 
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
 OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})

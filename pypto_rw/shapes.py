@@ -94,8 +94,9 @@ class _Key:
 class Shaper:
     """Makes instances for one function; `lookup` gives a variable's Value or None."""
 
-    def __init__(self, engine: Engine, lookup: Callable[[str], Value | None]) -> None:
+    def __init__(self, engine: Engine, lookup: Callable[[str], Value | None], *, addresses: bool) -> None:
         self.engine = engine
+        self.addresses = addresses
         self.lookup = lookup
 
     # ---------------------------------------------------------------------------- scalars
@@ -231,7 +232,7 @@ class Shaper:
         assert isinstance(value.type, ir.TileType) and value.type.memref is not None
         key = _Key()
         offset = value.type.memref.offset
-        address = "(none)" if offset is None else self._scalar_term(key, offset)
+        address = "(none)" if offset is None or not self.addresses else self._scalar_term(key, offset)
         shape = f"(alloc {address} (res {self._type_term(key, value.type)} (nowhere)))"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), name)
 

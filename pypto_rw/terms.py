@@ -69,8 +69,6 @@ def _tile(t: TileType, extent: Extent) -> str:
     pad = "(pad-null)" if v.pad is Pad.null else f"(pad-{v.pad.value})"
     view = f"(View ({v.blayout.value}) ({v.slayout.value}) {v.fractal} {pad} {int(v.compact)})"
     shape, valid = t.shape, v.valid
-    if len(shape) == 1:
-        shape, valid = (Int(1), *shape), (Int(1), *valid)
     if len(shape) == 2 and len(valid) == 2 and all(map(static, shape)):
         rows, cols = shape
         assert isinstance(rows, Int) and isinstance(cols, Int)

@@ -31,6 +31,7 @@ class Do:
     alloc: Instance | None
     span: Span
     call_span: Span
+    shares: str | None = None  # the operand whose handle the result takes
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Same:
     """`y = x`: y is x from here on; nothing is printed."""
 
     name: str
-    source: str
+    source: Operand
     alloc: Instance | None
     span: Span
 
@@ -98,6 +99,7 @@ class Branch:
     orelse: list[Node] | None
     yields: tuple[list[Operand], list[Operand]]
     sources: list[str]
+    copies: tuple[list[Instance], list[Instance]]
     span: Span
 
 
@@ -134,7 +136,7 @@ class Walker:
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
         self.values: dict[str, Value] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.shaper = Shaper(engine, self.values.get)
+        self.shaper = Shaper(engine, self.values.get, addresses=addresses)
         self.tiles: dict[str, object] = {}
         self.offsets: list[ir.Expr] = []
         self.used: set[str] = set()
@@ -227,15 +229,15 @@ class Walker:
         known = bounds(value, {n: v.bounds for n, v in self.values.items()})
         constant = self.shaper.resolved(value)
         self.values[name] = Value(
-            written,
-            bounds=known,
-            constant=constant if isinstance(constant, ir.Int | ir.Float | ir.Bool) else None,
+            written, bounds=known, constant=constant if isinstance(constant, ir.Int | ir.Float) else None
         )
         if isinstance(operand, Instance):
             operand.result = name
             yield Do(operand, None, stmt.span, stmt.span)
         elif isinstance(operand, Var):
-            yield Same(name, operand.name, None, stmt.span)
+            yield Same(name, operand, None, stmt.span)
+        elif operand.dtype == "BOOL":  # made where it stands, never shared
+            yield Same(name, operand, None, stmt.span)
 
     def _alias(self, name: str, source: str, found: Value, stmt: ir.Assign) -> Same:
         self.used.add(source)
@@ -249,7 +251,7 @@ class Walker:
             else:
                 self.tiles[name] = found.place[2] if found.place else name
         self.values[name] = value
-        return Same(name, source, alloc, stmt.span)
+        return Same(name, Var(source), alloc, stmt.span)
 
     # ------------------------------------------------------------------------------ calls
 
@@ -273,7 +275,7 @@ class Walker:
             )
         signature = self.engine.rulebook.signature(call.callee)
         assert signature is not None
-        value = self._result(call, signature, name, written)
+        value, shares = self._result(call, signature, name, written)
         instance = self.shaper.call(call, signature, value, name)
         alloc = None
         if name is not None and value is not None:
@@ -285,7 +287,7 @@ class Walker:
         self._use_types(value)
         if trait := signature.trait("needs-parameter"):
             self.hidden.update(trait)
-        yield Do(instance, alloc, span, call.span or span)
+        yield Do(instance, alloc, span, call.span or span, shares)
 
     def _bind_extents(self, t: ir.TileType) -> None:
         self.used.update(names_in(effective_view(t).valid))
@@ -294,9 +296,13 @@ class Walker:
         if value is not None and isinstance(value.type, ir.TensorType):
             self.used.update(names_in(value.type.shape))
 
-    def _result(self, call: ir.Call, signature: Signature, name: str | None, written: ir.Type | None) -> Value | None:
+    def _result(
+        self, call: ir.Call, signature: Signature, name: str | None, written: ir.Type | None
+    ) -> tuple[Value | None, str | None]:
+        """What is known of a call's result, and the operand whose handle it takes."""
         if name is None:
-            return None
+            return None, None
+        shares = None
         if written is None:
             written = self.place(name, self._deduced(call, signature, name))
         value = Value(written)
@@ -305,10 +311,12 @@ class Walker:
             value = self._tile(name, written)
         if (trait := signature.trait("in-place")) and (source := self._operand_value(arguments.get(trait[0]))):
             taken = trait[1]
+            operand = arguments[trait[0]]
             if taken == "always" or (value.place and source.place and self._shares(taken, value, source)):
                 handle = source.place[2] if source.place else name
                 place = (*value.place[:2], handle) if value.place else source.place
                 value = replace(value, place=place, origin=source.origin, window=source.window)
+                shares = operand.id if isinstance(operand, ir.Name) else None
                 if isinstance(written, ir.TileType) and written.memref is not None and name in self.tiles:
                     self.tiles[name] = handle
         if trait := signature.trait("makes"):
@@ -320,7 +328,7 @@ class Walker:
             if source and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
                 row, col = map(self.shaper.resolved, offsets.items)
                 value = replace(value, window=Window(source.place[2], row, col))
-        return value
+        return value, shares
 
     def _deduced(self, call: ir.Call, signature: Signature, name: str) -> ir.Type:
         """The result type of a call without an annotation, by its rules."""
@@ -353,9 +361,7 @@ class Walker:
         memref = t.memref
         assert memref is not None
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
-        where = offset.value if isinstance(offset, ir.Int) else offset
-        slot = self.shaper.resolved(memref.slot) if memref.slot is not None else None
-        identity = (memref.base, where, memref.size, slot)
+        identity = self._identity(memref)
         if name in self.redirected:
             handle: object = self.redirected[name]
         else:
@@ -364,6 +370,12 @@ class Walker:
         if isinstance(offset, ir.Int):
             self.offsets.append(offset)
         return Value(t, place=(memref.base, identity, handle))
+
+    def _identity(self, memref: ir.MemRef) -> object:
+        """The bytes a tile occupies: allocation, offset by value, size."""
+        offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
+        where = offset.value if isinstance(offset, ir.Int) else offset
+        return (memref.base, where, memref.size)
 
     def _handle(self, name: str, t: ir.TileType) -> object:
         return self.tiles.get(name) if name not in self.redirected else None
@@ -476,14 +488,55 @@ class Walker:
         orelse = self.block(other[0]) if stmt.orelse is not None else None
         self._yielded(ends[1], yields[1])
         sources = []
+        copies: tuple[list[Instance], list[Instance]] = ([], [])
         for k, name in enumerate(names):
             merges.append(self._merge(name, ends, k))
             source = values[0][k]
             sources.append(source.id if isinstance(source, ir.Name) else "")
-        return Branch(condition, merges, nodes, orelse, yields, sources, stmt.span)
+            for branch in (0, 1):
+                self._copied(name, values[branch][k], copies[branch])
+        return Branch(condition, merges, nodes, orelse, yields, sources, copies, stmt.span)
 
     def _redirect(self, stmt: ir.If, names: tuple[str, ...], values: tuple[tuple[ir.Expr, ...], ...]) -> None:
         """Without addresses a branch's own result writes the merged handle directly."""
+        bodies = stmt.body, stmt.orelse or ()
+        last = stmt.body[-1]
+        for k in range(len(names)):
+            first = values[0][k]
+            written = last.type if isinstance(last, ir.Yield) and last.type is not None else None
+            if written is None and isinstance(first, ir.Name):
+                written = self._written(first.id, bodies[0])
+            if not isinstance(written, ir.TileType) or written.memref is None:
+                continue
+            handle = self._identity(written.memref)
+            for branch in (0, 1):
+                value = values[branch][k]
+                if isinstance(value, ir.Name) and self._computed_in(value.id, bodies[branch]):
+                    self.redirected[value.id] = handle
+
+    def _written(self, name: str, body: tuple[ir.Stmt, ...]) -> ir.Type | None:
+        for s in ir.statements(body):
+            if isinstance(s, ir.Assign | ir.Yield) and name in s.targets:
+                return s.type
+        found = self.values.get(name)
+        return found.type if found else None
+
+    def _computed_in(self, name: str, body: tuple[ir.Stmt, ...]) -> bool:
+        """Whether `name` is the result of an op of this block that makes a tile: no copy, no view, nothing in place."""
+        for s in body:
+            if isinstance(s, ir.Assign) and name in s.targets and isinstance(s.value, ir.Call):
+                signature = self.engine.rulebook.signature(s.value.callee)
+                views = ("makes", "makes-window", "in-place")
+                return signature is not None and not any(signature.trait(t) for t in views)
+        return False
+
+    def _copied(self, name: str, value: ir.Expr, out: list[Instance]) -> None:
+        """A branch's tile that is somewhere else than the merged handle is copied into it."""
+        merged, found = self.values[name], self._operand_value(value)
+        if self.addresses or not isinstance(merged.type, ir.TileType) or found is None or not isinstance(value, ir.Name):
+            return
+        if merged.place and found.place and merged.place[2] != found.place[2]:
+            out.append(self.shaper.copy(value.id, name))
 
     def _yielded(self, end: ir.Yield | None, out: list[Operand]) -> None:
         for value in end.values if end is not None else ():
