@@ -106,4 +106,4 @@ def _prepared(
     addresses = planner != "ptoas"
     facts = ["(addresses)" if addresses else "(no-addresses)", "(as-reference)" if reference else "(as-specified)"]
     engine = Engine(Rulebook(tuple(rules)), target=TARGETS[target], facts=tuple(facts))
-    return engine, Settings(TARGETS[target], addresses, loc, filename)
+    return engine, Settings(TARGETS[target], addresses, loc, reference, filename)

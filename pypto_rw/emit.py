@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -43,8 +42,9 @@ class Emitter:
 
     `bind` maps variables to SSA names, `types` SSA names to the type last printed for them."""
 
-    def __init__(self, reserved: Iterable[str] = ()) -> None:
-        self.names: set[str] = set(reserved)
+    def __init__(self, *, reference: bool) -> None:
+        self.reference = reference
+        self.names: set[str] = set()
         self.bound: dict[str, str] = {}
         self.owned: dict[str, str] = {}
         self.types: dict[str, str] = {}
@@ -95,7 +95,7 @@ class Emitter:
             count = len(self._constant_names)
             name = self.named("cst" if count == 0 else f"cst_{count}")
             real = float(value)
-            finite = real - real == 0
+            finite = real - real == 0 or self.reference
             text = mlir.float_text(real) if finite else mlir.float_bits(real, dtype)
             self.constants.append(f"  {name} = arith.constant {text} : {element}")
         else:
@@ -265,7 +265,10 @@ class Emitter:
             self._steps(spec[1], frame)
             return self._value(spec[2], frame)
         if kind == "extent":
-            return self.operand(frame.instance.extents[spec[1]])
+            name = frame.extents.get(spec[1])
+            if name is None:
+                name = frame.extents[spec[1]] = self.operand(frame.instance.extents[spec[1]])
+            return name
         if kind == "own":
             operand = frame.instance.operands[spec[1][1]]
             assert isinstance(operand, Var)
@@ -281,4 +284,5 @@ class _Frame:
     instance: Instance
     slots: list[str | None]
     values: dict[int, str] = field(default_factory=dict)
+    extents: dict[int, str] = field(default_factory=dict)
     result: str | None = None

@@ -119,7 +119,7 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     types: dict[str, str] = {}
     if not diagnostics:
         try:
-            lines, types = print_walked(walker, walked, engine, Settings(target, addresses, False, "example"))
+            lines, types = print_walked(walker, walked, engine, Settings(target, addresses, False, "reference" in example.words, "example"))
         except CompileError as error:
             diagnostics += error.diagnostics
     if example.refuses is not None:

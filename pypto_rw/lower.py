@@ -21,11 +21,13 @@ DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places."""
+    """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
+    `reference`: non-finite constants print as the reference build prints them."""
 
     target: str
     addresses: bool
     loc: bool
+    reference: bool
     filename: str
 
 
@@ -57,7 +59,7 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
         [w.shaper.parameter(p) for p in w.function.params if isinstance(p.type, ir.TensorType)] for w in walkers
     ]
     for f, params in zip(walked, parameters, strict=True):
-        for instance, span in (*_instances(f.body), *((p, f.function.span) for p in params)):
+        for instance, span in (*_instances(f.body), *((p, f.function.span) for p in (*params, *f.regions))):
             templates.want(instance, span, f.function.name)
     diagnostics += templates.finish(settings.filename)
     if diagnostics:
@@ -172,7 +174,7 @@ class _Printer:
         self.declared: set[str] = set()
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
-        self.emitter = Emitter()
+        self.emitter = Emitter(reference=settings.reference)
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
@@ -211,6 +213,10 @@ class _Printer:
         for alloc in given:
             self._declare(alloc)
         e.lines = []
+        for region in self.walked.regions:
+            assert region.result is not None
+            e.owned[region.result] = e.named(region.result)
+            self._hoist(region)
         self._nodes(self.walked.body)
         body, e.lines = e.lines, []
         return body
@@ -316,8 +322,9 @@ class _Printer:
     def _same(self, node: Same) -> None:
         e = self.emitter
         e.location = self._location(node.span)
-        e.bound[node.name] = e.operand(node.source)
         self._declare(node.alloc)
+        if node.alloc is None or not self.settings.addresses:
+            e.bound[node.name] = e.operand(node.source)
 
     def _initial(self, carries: list[Carry]) -> list[tuple[Carry, str]]:
         """Initial values in order; scalars with their SSA name, handles bound to the carried name."""

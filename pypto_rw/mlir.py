@@ -86,7 +86,7 @@ def type_text(term: Any) -> str:
 
 
 def float_text(value: float) -> str:
-    """A finite float as the reference prints it: 17 digits after the point, exponent of at least 2 digits."""
+    """A float as the reference prints it: 17 digits after the point, exponent of at least 2 digits; inf, nan."""
     return f"{value:.17e}"
 
 

@@ -236,6 +236,22 @@ class Shaper:
         shape = f"(alloc {address} (res {self._type_term(key, value.type)} (nowhere)))"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), name)
 
+    def region(self, name: str, t: ir.TileType) -> Instance:
+        """Instance that declares the region of a multi-slot allocation."""
+        assert t.memref is not None
+        key = _Key()
+        return Instance(f"(region {t.memref.slots} (res {self._type_term(key, t)} (nowhere)))", (), (), name)
+
+    def slot(self, region: str, name: str, t: ir.TileType) -> Instance:
+        """Instance that selects a tile's slot of a region."""
+        assert t.memref is not None and t.memref.slot is not None
+        key = _Key()
+        key.position(Var(region), None)
+        index = self._scalar_term(key, t.memref.slot)
+        result = f"(res {self._type_term(key, t)} (nowhere))"
+        shape = f"(slot (arg 0 {self._interned('(untyped)')} (nowhere) (plain)) {index} {t.memref.slots} {result})"
+        return Instance(shape, tuple(key.operands), (), name)
+
     def narrow(self, name: str, value: Value) -> Instance:
         """Instance that sets the run-time valid extents of an already declared handle."""
         key = _Key()

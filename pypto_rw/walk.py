@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pypto_rw import ir
+from pypto_rw import ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.emit import Instance, Operand, Var
 from pypto_rw.engine import Engine
@@ -116,6 +116,7 @@ class Walked:
     offsets: list[ir.Expr]
     used: set[str]
     hidden: set[str] = field(default_factory=set)
+    regions: list[Instance] = field(default_factory=list)
 
 
 class Walker:
@@ -141,7 +142,8 @@ class Walker:
         self.offsets: list[ir.Expr] = []
         self.used: set[str] = set()
         self.hidden: set[str] = set()
-        self.redirected: dict[str, str] = {}
+        self.redirected: dict[str, object] = {}
+        self.regions: dict[str, Instance] = {}
 
     def walk(self) -> Walked:
         """The whole function."""
@@ -153,8 +155,20 @@ class Walker:
         for p in self.function.params:
             if isinstance(p.type, ir.TensorType):
                 self._symbols(p.type)
+        if not self.addresses:
+            self._regions()
         body = self.block(self.function.body)
-        return Walked(self.function, body, self.tiles, self.offsets, self.used, self.hidden)
+        return Walked(self.function, body, self.tiles, self.offsets, self.used, self.hidden, list(self.regions.values()))
+
+    def _regions(self) -> None:
+        for region in slots.regions(self.function.body).values():
+            name, t, span = region.tiles[0]
+            try:
+                slots.require(region)
+            except Refused as refused:
+                self.diagnostics.append(refused.diagnostic(span, self.filename, self.function.name))
+                continue
+            self.regions[region.base] = self.shaper.region(f"{region.base}_mb", t)
 
     def _symbols(self, t: ir.TensorType) -> None:
         for name in names_in(t.shape):
@@ -245,11 +259,9 @@ class Walker:
         value = replace(found, type=stmt.type or found.type)
         if isinstance(value.type, ir.TileType) and value.type.memref is not None:
             own = self._tile(name, value.type)
+            alloc = self._alloc(name, own)
             if self.addresses:
                 value = own
-                alloc = self.shaper.alloc(name, value)
-            else:
-                self.tiles[name] = found.place[2] if found.place else name
         self.values[name] = value
         return Same(name, Var(source), alloc, stmt.span)
 
@@ -281,7 +293,7 @@ class Walker:
         if name is not None and value is not None:
             if isinstance(value.type, ir.TileType) and value.type.memref is not None:
                 if value.place is not None and value.place[2] == self._handle(name, value.type):
-                    alloc = self.shaper.alloc(name, value)
+                    alloc = self._alloc(name, value)
                     self._bind_extents(value.type)
             self.values[name] = value
         self._use_types(value)
@@ -375,7 +387,14 @@ class Walker:
         """The bytes a tile occupies: allocation, offset by value, size."""
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
         where = offset.value if isinstance(offset, ir.Int) else offset
-        return (memref.base, where, memref.size)
+        return (memref.base, where, memref.size, self.shaper.resolved(memref.slot) if memref.slot is not None else None)
+
+    def _alloc(self, name: str, value: Value) -> Instance:
+        """What declares a tile's handle: its allocation, or a slot of a region."""
+        t = value.type
+        if isinstance(t, ir.TileType) and t.memref is not None and t.memref.base in self.regions:
+            return self.shaper.slot(f"{t.memref.base}_mb", name, t)
+        return self.shaper.alloc(name, value)
 
     def _handle(self, name: str, t: ir.TileType) -> object:
         return self.tiles.get(name) if name not in self.redirected else None
@@ -570,7 +589,7 @@ class Walker:
             narrow = self.shaper.narrow(name, merged)
             full = replace(t, view=replace(t.view or ir.TileView(), valid=None))
             merged = replace(merged, type=full)
-        return Merge(name, kind, t, self.shaper.alloc(name, merged), narrow)
+        return Merge(name, kind, t, self._alloc(name, merged), narrow)
 
 
 def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:
