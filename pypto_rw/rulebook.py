@@ -26,6 +26,8 @@ SORTS = {
     "tuple": "Operands",  # scalars; constants are no part of the shape
     "sizes": "Operands",  # scalars; constants are part of the shape
     "shape": "Operands",  # positive constants
+    "extents": "Extents",  # scalars as extents: numbers, or run-time values with bounds
+    "extent": "Extent",  # one such scalar
     "dtype": "Dtype",
     "space": "Space",
     "layout": "Layout",

@@ -21,6 +21,8 @@ FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
 NONE_TERMS = {
     "Operand": "(none)",
     "Operands": "(vec-empty)",
+    "Extents": "(vec-empty)",
+    "Extent": "(open)",
     "Dtype": "(no-dtype)",
     "Space": "(no-space)",
     "Layout": "(no-layout)",
@@ -73,22 +75,12 @@ class _Key:
     """A shape under construction: operand positions and run-time extents, numbered as they come."""
 
     operands: list[Operand] = field(default_factory=list)
-    expressions: list[ir.Expr | None] = field(default_factory=list)
     extents: list[ir.Expr] = field(default_factory=list)
-    pending: list[ir.Expr] = field(default_factory=list)
     places: tuple[dict[object, int], dict[object, int], dict[object, int]] = field(default_factory=lambda: ({}, {}, {}))
 
-    def position(self, operand: Operand, expression: ir.Expr | None) -> int:
+    def position(self, operand: Operand) -> int:
         self.operands.append(operand)
-        self.expressions.append(expression)
         return len(self.operands) - 1
-
-    def finished(self, shape: str) -> str:
-        """`shape` with the offsets of windows named by operand positions, -1 for a value no operand has."""
-        for n, expr in enumerate(self.pending):
-            k = next((k for k, e in enumerate(self.expressions) if e is not None and e == expr), -1)
-            shape = shape.replace(f"@{n}@", str(k))
-        return shape
 
 
 class Shaper:
@@ -182,7 +174,7 @@ class Shaper:
     def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
         expr = self.resolved(expr)
         operand = self.scalar(expr)
-        k = key.position(operand, expr)
+        k = key.position(operand)
         if isinstance(operand, Const):
             if (literal or operand.dtype == "BOOL") and isinstance(operand.value, int):
                 if not -WIDE < operand.value < WIDE:
@@ -225,7 +217,7 @@ class Shaper:
         else:
             shape = f"({signature.op} {' '.join(parts)} {res})"
         extents = tuple(self.index(e) for e in key.extents)
-        return Instance(key.finished(shape), tuple(key.operands), extents, name), tuple(key.extents)
+        return Instance(shape, tuple(key.operands), extents, name), tuple(key.extents)
 
     def alloc(self, name: str, value: Value) -> Instance:
         """Instance that declares the handle of the tile `name`."""
@@ -246,7 +238,7 @@ class Shaper:
         """Instance that selects a tile's slot of a region."""
         assert t.memref is not None and t.memref.slot is not None
         key = _Key()
-        key.position(Var(region), None)
+        key.position(Var(region))
         index = self._scalar_term(key, t.memref.slot)
         result = f"(res {self._type_term(key, t)} (nowhere))"
         shape = f"(slot (arg 0 {self._interned('(untyped)')} (nowhere) (plain)) {index} {t.memref.slots} {result})"
@@ -255,7 +247,7 @@ class Shaper:
     def narrow(self, name: str, value: Value) -> Instance:
         """Instance that sets the run-time valid extents of an already declared handle."""
         key = _Key()
-        k = key.position(Var(name), None)
+        k = key.position(Var(name))
         shape = f"(narrow (arg {k} {self._type_term(key, value.type)} (nowhere) (plain)))"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents))
 
@@ -266,7 +258,7 @@ class Shaper:
         for name in (source, target):
             value = self.lookup(name)
             assert value is not None
-            k = key.position(Var(name), None)
+            k = key.position(Var(name))
             terms_.append(f"(arg {k} {self._type_term(key, value.type)} (nowhere) (plain))")
         return Instance(f"(copy {' '.join(terms_)})", tuple(key.operands), tuple(self.index(e) for e in key.extents))
 
@@ -294,9 +286,13 @@ class Shaper:
             return _default_term(p) if p.default is not None else NONE_TERMS[SORTS[p.kind]]
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
-        if p.kind in ("tuple", "sizes", "shape"):
+        if p.kind == "extent":
+            return self._extent_argument(key, expr)
+        if p.kind in ("tuple", "sizes", "shape", "extents"):
             if not isinstance(expr, ir.Tuple):
                 raise Refused("operand-kind", f"{call.callee}: {p.name} must be a list such as [16, 64]", call.span)
+            if p.kind == "extents":
+                return _vec([self._extent_argument(key, e) for e in expr.items])
             items = [self._scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
             if p.kind == "shape":
                 for e in expr.items:
@@ -323,7 +319,7 @@ class Shaper:
         if kind == "scalar":
             return self._scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
-        k = key.position(Var(expr.id), expr)
+        k = key.position(Var(expr.id))
         return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
 
     def _place(self, key: _Key, value: Value) -> str:
@@ -337,10 +333,7 @@ class Shaper:
         if value.origin != "window" or window is None:
             return f"({value.origin})"
         handle = key.places[2].setdefault(window.handle, len(key.places[2]))
-        # an offset is named by the operand position that holds the same value in this statement; that may come
-        # later in the call, so it is filled in once the whole key is known
-        key.pending += (window.row, window.col)
-        return f"(window {handle} @{len(key.pending) - 2}@ @{len(key.pending) - 1}@)"
+        return f"(window {handle} {self._extent(key, window.row)} {self._extent(key, window.col)})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
         text = terms.static_type_term(t)
@@ -356,6 +349,10 @@ class Shaper:
             key.extents.append(expr)
         low, high = bounds(expr, _KnownBounds(self.lookup))
         return f"(dyn {key.extents.index(expr)} {low} {high})"
+
+    def _extent_argument(self, key: _Key, expr: ir.Expr) -> str:
+        self.dtype(self.resolved(expr))  # refuses what is no scalar
+        return self._extent(key, expr)
 
     def _interned(self, text: str) -> str:
         return f"(ty {self.engine.type_number(text)})"
@@ -443,7 +440,7 @@ def _default_term(p: Parameter) -> str:
         return p.default if p.default.lstrip("-").isdigit() else NONE_TERMS[sort]
     if sort == "String":
         return terms.string(p.default if p.default != "none" else "")
-    if sort in ("Operand", "Operands") or p.default == "none":
+    if sort in ("Operand", "Operands", "Extents", "Extent") or p.default == "none":
         return NONE_TERMS[sort]
     return f"({'pad-' if sort == 'Pad' and not p.default.endswith('-pad') else ''}{p.default})"
 

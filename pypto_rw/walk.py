@@ -366,7 +366,7 @@ class Walker:
         assert a.place and b.place
         if how == "same-buffer":
             return a.place[0] == b.place[0]
-        return a.place[1] == b.place[1] and signature_of(a.type) == signature_of(b.type)
+        return a.place[:2] == b.place[:2] and signature_of(a.type) == signature_of(b.type)
 
     def _tile(self, name: str, t: ir.TileType) -> Value:
         """The value of a tile with memory of its own; takes its name and notes its address."""
@@ -381,9 +381,11 @@ class Walker:
         self.tiles.setdefault(name, handle)
         if isinstance(offset, ir.Int):
             self.offsets.append(offset)
-        return Value(t, place=(memref.base, identity, handle))
+        # two allocations may share bytes, so a range is named by where it is, not by its allocation
+        bytes_ = (t.space, *identity[1:]) if self.addresses else identity
+        return Value(t, place=(memref.base, bytes_, handle))
 
-    def _identity(self, memref: ir.MemRef) -> object:
+    def _identity(self, memref: ir.MemRef) -> tuple[object, ...]:
         """The bytes a tile occupies: allocation, offset by value, size."""
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
         where = offset.value if isinstance(offset, ir.Int) else offset
