@@ -1,4 +1,4 @@
-"""Cast routes of rules/core/casts.egg, for every pair of dtypes, against the specification beside the repository."""
+"""Cast routes of rules/core/casts.egg for every pair of dtypes; the specification is beside the repository."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from pypto_rw.engine import Engine
 from pypto_rw.rulebook import Rulebook
 
 SPEC = Path(__file__).parents[3] / "shared/spec/casts.yaml"
-DTYPES = (
-    "INT4 UINT4 FP4 HF4 INT8 UINT8 FP8E4M3FN FP8E5M2 FP8E8M0 HF8 INT16 UINT16 FP16 BF16 INT32 UINT32 FP32 INT64 UINT64"
-).split()
+DTYPES = [
+    *("INT4", "INT8", "INT16", "INT32", "INT64", "UINT4", "UINT8", "UINT16", "UINT32", "UINT64"),
+    *("FP4", "HF4", "FP8E4M3FN", "FP8E5M2", "FP8E8M0", "HF8", "FP16", "BF16", "FP32"),
+]
 TARGETS = ("a2a3", "a5")
 
 
 @cache
 def specified(target: str) -> dict[tuple[str, str], list[str]]:
-    """Routes of the specification: (from, to) -> the dtypes after each instruction; absent where there is none."""
+    """Routes of the specification: (from, to) -> the dtype after each instruction; absent without a route."""
     text = SPEC.read_text().split("\ntargets:")[1].split(f"\n  {target}:")[1].split("\n    rejected:")[0]
     native, chains = text.split("\n    chains:")
     routes = {}
@@ -46,17 +47,18 @@ def routed(target: str) -> dict[tuple[str, str], str]:
     """What the rules say of every cast: "native", or the refusal's rule and message."""
     engine = Engine(Rulebook(), target=target, facts=("(addresses)", "(as-specified)"))
     engine.load_op("tile.cast")
-    shapes = {
-        (x, y): f'(tile.cast (arg 0 {tile(engine, x)} (place 0 0 0) (plain)) ({y}) "round" "unset" (res {tile(engine, y)} (place 1 1 1)))'
-        for x in DTYPES
-        for y in DTYPES
-    }
+    shapes = {}
+    for x in DTYPES:
+        for y in DTYPES:
+            operand = f"(arg 0 {tile(engine, x)} (place 0 0 0) (plain))"
+            result = f"(res {tile(engine, y)} (place 1 1 1))"
+            shapes[x, y] = f'(tile.cast {operand} ({y}) "round" "unset" {result})'
     engine.rewrite(list(shapes.values()))
     out = {}
     for pair, shape in shapes.items():
-        result = engine.result(shape)
-        said = [f for f in result.findings if f.rule.startswith("tile.cast/")]
-        out[pair] = f"{said[0].rule}: {said[0].message}" if said else "native" if result.code else "nothing"
+        rewritten = engine.result(shape)
+        said = [f for f in rewritten.findings if f.rule.startswith("tile.cast/")]
+        out[pair] = f"{said[0].rule}: {said[0].message}" if said else "native" if rewritten.code else "nothing"
     return out
 
 
@@ -64,7 +66,8 @@ def routed(target: str) -> dict[tuple[str, str], str]:
 @pytest.mark.parametrize("target", TARGETS)
 def test_routes_are_those_of_the_specification(target: str) -> None:
     found = routed(target)
-    names = dict(re.findall(r"^  (\w+): (\w+)$", SPEC.read_text().split("\ndtype_names:")[1].split("\nmlir_names:")[0], re.M))
+    spelled = SPEC.read_text().split("\ndtype_names:")[1].split("\nmlir_names:")[0]
+    names = dict(re.findall(r"^  (\w+): (\w+)$", spelled, re.M))
     wrong = []
     for pair in ((x, y) for x in DTYPES for y in DTYPES if x != y):
         route = specified(target).get(pair)
@@ -89,7 +92,10 @@ def test_a_cast_to_the_same_dtype_is_refused(target: str, dtype: str) -> None:
     assert routed(target)[dtype, dtype].startswith("tile.cast/same-dtype: ")
 
 
-@pytest.mark.parametrize(("target", "pair"), [("a2a3", ("UINT32", "FP32")), ("a5", ("UINT32", "FP32")), ("a5", ("FP16", "INT4"))])
+@pytest.mark.parametrize(
+    ("target", "pair"),
+    [("a2a3", ("UINT32", "FP32")), ("a5", ("UINT32", "FP32")), ("a5", ("FP16", "INT4"))],
+)
 def test_an_unreachable_pair_names_both_dtypes_and_the_target(target: str, pair: tuple[str, str]) -> None:
     message = routed(target)[pair]
     assert message.startswith("tile.cast/no-route: ")
