@@ -95,7 +95,13 @@ def check(
 
 
 def _prepared(
-    filename: str, target: str, planner: str, ptoas: str, reference: bool, loc: bool, rules: Sequence[str | Path]
+    filename: str,
+    target: str,
+    planner: str,
+    ptoas: str,
+    reference: bool,
+    loc: bool,
+    rules: Sequence[str | Path],
 ) -> tuple[Engine, Settings]:
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
@@ -104,6 +110,9 @@ def _prepared(
     if ptoas not in ASSEMBLERS:
         raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
     addresses = planner != "ptoas"
-    facts = ["(addresses)" if addresses else "(no-addresses)", "(as-reference)" if reference else "(as-specified)"]
+    facts = [
+        "(addresses)" if addresses else "(no-addresses)",
+        "(as-reference)" if reference else "(as-specified)",
+    ]
     engine = Engine(Rulebook(tuple(rules)), target=TARGETS[target], facts=tuple(facts))
     return engine, Settings(TARGETS[target], addresses, loc, reference, filename)

@@ -251,7 +251,10 @@ def _rules_test(options: argparse.Namespace) -> int:
                     count += 1
                     if outcome.message:
                         failed += 1
-                        print(f"{file.path}:{example.line}: {outcome.target}: {outcome.message}", file=sys.stderr)
+                        print(
+                            f"{file.path}:{example.line}: {outcome.target}: {outcome.message}",
+                            file=sys.stderr,
+                        )
     except CompileError as error:
         print(error, file=sys.stderr)
         return 1

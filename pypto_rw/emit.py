@@ -257,10 +257,10 @@ class Emitter:
                 raise InternalError(f"{instance.shape} has no result to name")
             return self.bound.get(instance.result) or self.owned[instance.result]
         if kind == "tmp":
-            name = frame.slots[spec[1]]
-            if name is None:
+            fresh = frame.slots[spec[1]]
+            if fresh is None:
                 raise InternalError(f"a fresh value is used before it is defined in {frame.instance.shape}")
-            return name
+            return fresh
         if kind == "do":
             self._steps(spec[1], frame)
             return self._value(spec[2], frame)
@@ -275,7 +275,7 @@ class Emitter:
             return self.owned[operand.name]
         if kind == "pointer":
             return self.pointers[self._value(spec[1], frame)]
-        window = self.windows[self._value(spec[1], frame)]
+        window: tuple[str, ...] = self.windows[self._value(spec[1], frame)]
         return window[("window-source", "window-row", "window-col").index(kind)]
 
 

@@ -155,7 +155,9 @@ class Engine:
             raise InternalError(f"there is no rule file {name}.egg")
         for other in file.requires:
             if self.rulebook.file(other) is None:
-                raise rule_error(f"requires {other}, but no rules folder has {other}.egg", file.path, _line(file, other))
+                raise rule_error(
+                    f"requires {other}, but no rules folder has {other}.egg", file.path, _line(file, other)
+                )
             self._load(other)
         self._declare(file)
         try:
@@ -275,7 +277,8 @@ class _Decoder:
     """egglog's term graph as nested tuples; a constructor without arguments is a 1-tuple."""
 
     def __init__(self, bindings: Any, dag: Any) -> None:
-        self._b, self._dag, self._seen = bindings, dag, {}
+        self._b, self._dag = bindings, dag
+        self._seen: dict[Any, Any] = {}
 
     def __call__(self, term: Any) -> Any:
         found = self._seen.get(term)

@@ -111,7 +111,11 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     function = _function(example)
     memory = _Memory()
     params = tuple(replace(p, type=memory(p.name, p.type)) for p in function.params)
-    function = replace(function, params=params, kind="AIV" if "AIV" in example.words else "AIC" if "AIC" in example.words else "InCore")
+    function = replace(
+        function,
+        params=params,
+        kind="AIV" if "AIV" in example.words else "AIC" if "AIC" in example.words else "InCore",
+    )
     walker = Walker(engine, function, addresses=addresses, filename="example", place=memory)
     walked = walker.walk()
     diagnostics: list[Diagnostic] = list(walker.diagnostics)
@@ -119,7 +123,12 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     types: dict[str, str] = {}
     if not diagnostics:
         try:
-            lines, types = print_walked(walker, walked, engine, Settings(target, addresses, False, "reference" in example.words, "example"))
+            lines, types = print_walked(
+                walker,
+                walked,
+                engine,
+                Settings(target, addresses, False, "reference" in example.words, "example"),
+            )
         except CompileError as error:
             diagnostics += error.diagnostics
     if example.refuses is not None:
@@ -187,7 +196,12 @@ def _function(example: Example) -> ir.Function:
             body.append(m[1] + _long(m[2]) + m[3])
         else:
             body.append(text)
-    lines = ["import pypto.language as pl", "", "@pl.function(type=pl.FunctionType.InCore)", f"def example({', '.join(params)}):"]
+    lines = [
+        "import pypto.language as pl",
+        "",
+        "@pl.function(type=pl.FunctionType.InCore)",
+        f"def example({', '.join(params)}):",
+    ]
     lines += [f"    {text}" for text in body or ["pass"]]
     module = parse("\n".join(lines) + "\n", filename=f"{example.file.path}:{example.line}")
     return module.functions[0]

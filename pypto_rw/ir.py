@@ -199,9 +199,7 @@ class TypeExpr:
     type: Type
 
 
-Expr = (
-    Name | Int | Float | Bool | Str | Symbol | Unary | Binary | Cast | Tuple | Item | Call | TypeExpr
-)
+Expr = Name | Int | Float | Bool | Str | Symbol | Unary | Binary | Cast | Tuple | Item | Call | TypeExpr
 
 
 # ------------------------------------------------------------------------------------- types

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
-from pypto_rw.emit import Const, Emitter, Instance, Operand, Var
+from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.template import Template, compile_code
 from pypto_rw.walk import Branch, Carry, Do, Loop, Node, Same, Walked, Walker, WhileLoop, names_in
@@ -70,7 +70,9 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     return "\n".join([*text, "}"]) + "\n"
 
 
-def print_walked(walker: Walker, walked: Walked, engine: Engine, settings: Settings) -> tuple[list[str], dict[str, str]]:
+def print_walked(
+    walker: Walker, walked: Walked, engine: Engine, settings: Settings
+) -> tuple[list[str], dict[str, str]]:
     """Lines of one function's statements and the types printed for its values; for a rule's example."""
     params = [walker.shaper.parameter(p) for p in walked.function.params if isinstance(p.type, ir.TensorType)]
     given = [
@@ -120,7 +122,11 @@ class _Templates:
                 continue
             if result.code is None:
                 yield Diagnostic(
-                    "no-lowering", f"no rule lowers {self.engine.described(shape)}", span, filename=filename, function=function
+                    "no-lowering",
+                    f"no rule lowers {self.engine.described(shape)}",
+                    span,
+                    filename=filename,
+                    function=function,
                 )
                 continue
             if shape not in self.compiled:
@@ -430,7 +436,11 @@ class _Printer:
             if m.narrow is not None:
                 e.run(m.narrow)
         types = ", ".join(e.types[n] for _, n in results)
-        head = f"{', '.join(n for _, n in results)} = scf.if {condition} -> ({types}) {{" if results else f"scf.if {condition} {{"
+        head = (
+            f"{', '.join(n for _, n in results)} = scf.if {condition} -> ({types}) {{"
+            if results
+            else f"scf.if {condition} {{"
+        )
         e.open(head)
         self._nodes(node.body)
         self._yield(node.yields[0], node.copies[0], types, here)

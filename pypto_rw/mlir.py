@@ -71,7 +71,9 @@ def _tile(t: Any) -> str:
 _SPELLED: dict[str, Callable[[Any], str]] = {
     "Tile": _tile,
     "Scalar": lambda t: element(t[1][0]),
-    "Part": lambda t: f"!pto.partition_tensor_view<{''.join(_extent(e) + 'x' for e in _items(t[1]))}{element(t[2][0])}>",
+    "Part": lambda t: (
+        f"!pto.partition_tensor_view<{''.join(_extent(e) + 'x' for e in _items(t[1]))}{element(t[2][0])}>"
+    ),
     "TensorView": lambda t: f"!pto.tensor_view<{'?x' * t[1]}{element(t[2][0])}>",
     "Array": lambda t: f"!pto.local_array<{t[1]}x{element(t[2][0])}>",
     "Ptr": lambda t: f"!pto.ptr<{element(t[1][0])}>",

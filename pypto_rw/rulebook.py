@@ -17,7 +17,16 @@ from pathlib import Path
 from pypto_rw import resources
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 
-CORE = ("core/types", "core/terms", "core/values", "core/parameter", "core/alloc", "core/slots", "core/families", "core/scalar")
+CORE = (
+    "core/types",
+    "core/terms",
+    "core/values",
+    "core/parameter",
+    "core/alloc",
+    "core/slots",
+    "core/families",
+    "core/scalar",
+)
 
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
 OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
@@ -94,7 +103,14 @@ _FACT = re.compile(r'^\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?
 _ARGUMENT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(-?\d+)|\((\w[\w-]*)\)')
 _REQUIRES = re.compile(r"^; requires: (\S+)", re.M)
 _NAMED = re.compile(r':name "([^"\n]+)"')
-_FORM_SORTS = {"operand": "Operand", "operands": "Operands", "string": "String", "int": "i64", "dtype": "Dtype", "flag": "bool"}
+_FORM_SORTS = {
+    "operand": "Operand",
+    "operands": "Operands",
+    "string": "String",
+    "int": "i64",
+    "dtype": "Dtype",
+    "flag": "bool",
+}
 
 
 class Rulebook:
@@ -128,9 +144,7 @@ class Rulebook:
 
     def names(self) -> list[str]:
         """Names of all files on the search path, sorted."""
-        return sorted(
-            {p.relative_to(f).with_suffix("").as_posix() for f in self.folders for p in f.rglob("*.egg")}
-        )
+        return sorted({p.relative_to(f).with_suffix("").as_posix() for f in self.folders for p in f.rglob("*.egg")})
 
     def ops(self) -> Iterator[Signature]:
         """Signatures of every op of the search path, in name order."""
@@ -216,7 +230,8 @@ def _parameters(text: str, path: Path, line: int, *, generic: bool) -> tuple[Par
             kinds = ", ".join(sorted(OPERAND_KINDS if generic else SORTS))
             raise rule_error(
                 f"cannot read the parameter {word!r}: it must be name:kind[~like][=default] with a kind of {kinds}",
-                path, line,
+                path,
+                line,
             )
         found.append(Parameter(m[1], m[2], m[4], m[3], keyword))
     return tuple(found)
@@ -229,6 +244,8 @@ def _form(name: str, arguments: tuple[str, ...], path: Path, line: int) -> Form:
     for word in arguments[0].split():
         parameter, _, kind = word.partition(":")
         if kind not in _FORM_SORTS:
-            raise rule_error(f"cannot read the parameter {word!r} of a form; kinds: {', '.join(_FORM_SORTS)}", path, line)
+            raise rule_error(
+                f"cannot read the parameter {word!r} of a form; kinds: {', '.join(_FORM_SORTS)}", path, line
+            )
         parameters.append((parameter, _FORM_SORTS[kind]))
     return Form(name, tuple(parameters), arguments[1].replace('\\"', '"').replace("\\\\", "\\"))

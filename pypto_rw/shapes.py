@@ -67,7 +67,15 @@ class Refused(Exception):
 
     def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
         """The refusal at its own place, or at `span` where it has none."""
-        return Diagnostic(self.code, self.message, self.span or span, self.help, self.rule, filename=filename, function=function)
+        return Diagnostic(
+            self.code,
+            self.message,
+            self.span or span,
+            self.help,
+            self.rule,
+            filename=filename,
+            function=function,
+        )
 
 
 @dataclass(slots=True)
@@ -117,7 +125,10 @@ class Shaper:
             case ir.Name():
                 if self.lookup(expr.id) is None:
                     return undefined(expr.id)
-                return Refused("not-a-scalar", f"a scalar is needed here, but {expr.id} is {kind_name(self._type(expr.id))}")
+                return Refused(
+                    "not-a-scalar",
+                    f"a scalar is needed here, but {expr.id} is {kind_name(self._type(expr.id))}",
+                )
             case ir.Unary():
                 return self._not_scalar(expr.operand)
             case ir.Binary():
@@ -145,7 +156,10 @@ class Shaper:
                 op = OPERATORS.get(expr.op)
                 if op is None or op == "pow":
                     raise Refused(
-                        "no-lowering", f"the scalar operator {expr.op} has no instruction", expr.span, "multiply instead"
+                        "no-lowering",
+                        f"the scalar operator {expr.op} has no instruction",
+                        expr.span,
+                        "multiply instead",
                     )
                 return self.operator(op, (expr.left, expr.right), self.dtype(expr))
             case ir.Unary():
@@ -159,7 +173,9 @@ class Shaper:
         key = _Key()
         self.engine.load_op(f"scalar.{name}")
         parts = " ".join(self._scalar_term(key, e) for e in operands)
-        shape = f'(call "scalar.{name}" (vec-of {parts}) (res {self._interned(f"(Scalar ({result.value}))")} (nowhere)))'
+        shape = (
+            f'(call "scalar.{name}" (vec-of {parts}) (res {self._interned(f"(Scalar ({result.value}))")} (nowhere)))'
+        )
         return Instance(shape, tuple(key.operands))
 
     def index(self, expr: ir.Expr) -> Operand:
@@ -190,7 +206,10 @@ class Shaper:
         if result is None:
             return self._call(call, signature, lambda key: "(none)", name)[0]
         return self._call(
-            call, signature, lambda key: f"(res {self._type_term(key, result.type)} {self._place(key, result)})", name
+            call,
+            signature,
+            lambda key: f"(res {self._type_term(key, result.type)} {self._place(key, result)})",
+            name,
         )[0]
 
     def untyped(self, call: ir.Call, signature: Signature) -> tuple[Instance, tuple[ir.Expr, ...]]:
@@ -213,7 +232,11 @@ class Shaper:
         res = result(key)
         if signature.generic:
             body = " ".join(x for x in parts if x != "(none)")
-            shape = f'(call "{signature.op}" (vec-of {body}) {res})' if body else f'(call "{signature.op}" (vec-empty) {res})'
+            shape = (
+                f'(call "{signature.op}" (vec-of {body}) {res})'
+                if body
+                else f'(call "{signature.op}" (vec-empty) {res})'
+            )
         else:
             shape = f"({signature.op} {' '.join(parts)} {res})"
         extents = tuple(self.index(e) for e in key.extents)
@@ -300,7 +323,9 @@ class Shaper:
                     if not isinstance(e, ir.Int) or e.value <= 0:
                         what = e.value if isinstance(e, ir.Int) else "a run-time value"
                         raise Refused(
-                            "shape-constant", f"{call.callee}: every element of {p.name} must be a positive constant; got {what}", call.span
+                            "shape-constant",
+                            f"{call.callee}: every element of {p.name} must be a positive constant; got {what}",
+                            call.span,
                         )
             return _vec(items)
         return _attribute_term(p, self.resolved(expr), call)
@@ -311,11 +336,20 @@ class Shaper:
             raise undefined(expr.id)
         kind = kind_of(found.type) if found is not None else "scalar"
         if p.kind != "any" and kind != p.kind:
-            got = f"{expr.id} is {kind_name(found.type)}" if found is not None and isinstance(expr, ir.Name) else "got a scalar"
+            got = (
+                f"{expr.id} is {kind_name(found.type)}"
+                if found is not None and isinstance(expr, ir.Name)
+                else "got a scalar"
+            )
             help = ""
             if {kind, p.kind} == {"tile", "tensor"}:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
-            raise Refused("operand-kind", f"{call.callee}: {p.name} must be {_ARTICLE[p.kind]}, but {got}", call.span, help)
+            raise Refused(
+                "operand-kind",
+                f"{call.callee}: {p.name} must be {_ARTICLE[p.kind]}, but {got}",
+                call.span,
+                help,
+            )
         if kind == "scalar":
             return self._scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
@@ -370,6 +404,7 @@ class _KnownBounds(dict[str, Bounds]):
         return found.bounds if found else default
 
 
+_CODED = {"AtomicType.None_": 0, "AtomicType.Add": 1}
 _ARTICLE = {"tile": "a tile", "tensor": "a tensor", "scalar": "a scalar", "array": "an array"}
 
 
@@ -401,7 +436,8 @@ def undefined(name: str) -> Refused:
     if name.endswith("__FREE_VAR"):
         return Refused("undefined-name", f"{name} has no definition: the dump was printed from malformed IR")
     return Refused(
-        "undefined-name", f"cannot materialize symbol {name}: it has no definition here",
+        "undefined-name",
+        f"cannot materialize symbol {name}: it has no definition here",
         help=f"define {name} before its use, or pass it as a parameter {name}: pl.Scalar[pl.INDEX]",
     )
 
@@ -413,7 +449,9 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
-            "operand-count", f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}", call.span
+            "operand-count",
+            f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}",
+            call.span,
         )
     bound = {p.name: a for p, a in zip(positional, call.args, strict=False)}
     for name, value in call.kwargs:
@@ -481,6 +519,8 @@ def _attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
             if not isinstance(expr, ir.Bool):
                 raise wrong("True or False")
             return "true" if expr.value else "false"
+        case "int" if isinstance(expr, ir.Symbol) and expr.path in _CODED:
+            return str(_CODED[expr.path])
         case "int":
             if not isinstance(expr, ir.Int):
                 raise wrong("an integer constant")

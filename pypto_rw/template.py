@@ -88,7 +88,13 @@ class _Compiler:
             elif sort == "Operands":
                 values.append(("group", tuple(self.value(a) for a in argument[1:])))
             else:
-                text = mlir.element(argument[0]) if sort == "Dtype" else str(argument).lower() if sort == "bool" else str(argument)
+                text = (
+                    mlir.element(argument[0])
+                    if sort == "Dtype"
+                    else str(argument).lower()
+                    if sort == "bool"
+                    else str(argument)
+                )
                 values.append(("text", text))
         pieces: list[Any] = []
         at = 0

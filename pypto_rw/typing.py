@@ -19,7 +19,13 @@ def type_of(term: Any, extents: tuple[ir.Expr, ...]) -> ir.Type:
     head = term[0]
     if head == "Tile":
         _, rows, cols, vrows, vcols, dtype, space, view = term
-        return _tile((ir.Int(rows), ir.Int(cols)), tuple(expression(e, extents) for e in (vrows, vcols)), dtype, space, view)
+        return _tile(
+            (ir.Int(rows), ir.Int(cols)),
+            tuple(expression(e, extents) for e in (vrows, vcols)),
+            dtype,
+            space,
+            view,
+        )
     if head == "TileN":
         _, shape, valid, dtype, space, view = term
         return _tile(_items(shape, extents), _items(valid, extents), dtype, space, view)
@@ -44,7 +50,8 @@ def expression(term: Any, extents: tuple[ir.Expr, ...]) -> ir.Expr:
     if head == "at":
         return ir.Int(term[1])
     if head == "dyn":
-        return extents[term[1]]
+        number: int = term[1]
+        return extents[number]
     left, right = (expression(t, extents) for t in term[1:])
     op = _ARITHMETIC[head]
     if isinstance(left, ir.Int) and isinstance(right, ir.Int):

@@ -158,11 +158,13 @@ class Walker:
         if not self.addresses:
             self._regions()
         body = self.block(self.function.body)
-        return Walked(self.function, body, self.tiles, self.offsets, self.used, self.hidden, list(self.regions.values()))
+        return Walked(
+            self.function, body, self.tiles, self.offsets, self.used, self.hidden, list(self.regions.values())
+        )
 
     def _regions(self) -> None:
         for region in slots.regions(self.function.body).values():
-            name, t, span = region.tiles[0]
+            _, t, span = region.tiles[0]
             try:
                 slots.require(region)
             except Refused as refused:
@@ -248,9 +250,7 @@ class Walker:
         if isinstance(operand, Instance):
             operand.result = name
             yield Do(operand, None, stmt.span, stmt.span)
-        elif isinstance(operand, Var):
-            yield Same(name, operand, None, stmt.span)
-        elif operand.dtype == "BOOL":  # made where it stands, never shared
+        elif isinstance(operand, Var) or operand.dtype == "BOOL":
             yield Same(name, operand, None, stmt.span)
 
     def _alias(self, name: str, source: str, found: Value, stmt: ir.Assign) -> Same:
@@ -291,18 +291,36 @@ class Walker:
         instance = self.shaper.call(call, signature, value, name)
         alloc = None
         if name is not None and value is not None:
-            if isinstance(value.type, ir.TileType) and value.type.memref is not None:
-                if value.place is not None and value.place[2] == self._handle(name, value.type):
-                    alloc = self._alloc(name, value)
-                    self._bind_extents(value.type)
+            if name in self.tiles and name not in self.redirected and shares is None:
+                alloc = self._alloc(name, value)
+            if isinstance(value.type, ir.TileType):
+                self._require_memory(name, value.type, signature, call)
+                self.used.update(names_in(effective_view(value.type).valid))
+            if not self.addresses and value.place is not None and signature.trait("makes") is not None:
+                value = replace(value, place=(*value.place[:2], name))  # a view has a handle of its own
             self.values[name] = value
         self._use_types(value)
         if trait := signature.trait("needs-parameter"):
             self.hidden.update(trait)
         yield Do(instance, alloc, span, call.span or span, shares)
 
-    def _bind_extents(self, t: ir.TileType) -> None:
-        self.used.update(names_in(effective_view(t).valid))
+    def _require_memory(self, name: str, t: ir.TileType, signature: Signature, call: ir.Call) -> None:
+        """A tile lives in an allocation, unless its op takes it from elsewhere, as a pop does."""
+        elsewhere = signature.trait("makes") or ("",)
+        if t.memref is None and elsewhere[0] != "popped" and not self._views_popped(signature, call):
+            raise Refused(
+                "tile-without-memory",
+                f"the tile {name} has no allocation",
+                call.span,
+                "annotate it with a pl.MemRef and a memory space",
+            )
+
+    def _views_popped(self, signature: Signature, call: ir.Call) -> bool:
+        """Whether the result is a view of, or the same as, a tile without an allocation."""
+        if not any(signature.trait(t) for t in ("makes", "makes-window", "in-place")):
+            return False
+        source = self._operand_value(call.args[0]) if call.args else None
+        return source is not None and isinstance(source.type, ir.TileType) and source.type.memref is None
 
     def _use_types(self, value: Value | None) -> None:
         if value is not None and isinstance(value.type, ir.TensorType):
@@ -356,7 +374,12 @@ class Walker:
                 self.engine.rule_place(found.findings[0].rule),
             )
         if found.deduced is None:
-            raise Refused("no-type", f"the type of {name} is not known", call.span, f"annotate it: {name}: pl.Tile[…] = …")
+            raise Refused(
+                "no-type",
+                f"the type of {name} is not known",
+                call.span,
+                f"annotate it: {name}: pl.Tile[…] = …",
+            )
         return type_of(found.deduced, extents)
 
     def _operand_value(self, expr: ir.Expr | None) -> Value | None:
@@ -377,7 +400,7 @@ class Walker:
         if name in self.redirected:
             handle: object = self.redirected[name]
         else:
-            handle = name if self.addresses else identity
+            handle = name if self.addresses else (identity, signature_of(t))
         self.tiles.setdefault(name, handle)
         if isinstance(offset, ir.Int):
             self.offsets.append(offset)
@@ -389,7 +412,12 @@ class Walker:
         """The bytes a tile occupies: allocation, offset by value, size."""
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
         where = offset.value if isinstance(offset, ir.Int) else offset
-        return (memref.base, where, memref.size, self.shaper.resolved(memref.slot) if memref.slot is not None else None)
+        return (
+            memref.base,
+            where,
+            memref.size,
+            self.shaper.resolved(memref.slot) if memref.slot is not None else None,
+        )
 
     def _alloc(self, name: str, value: Value) -> Instance:
         """What declares a tile's handle: its allocation, or a slot of a region."""
@@ -397,9 +425,6 @@ class Walker:
         if isinstance(t, ir.TileType) and t.memref is not None and t.memref.base in self.regions:
             return self.shaper.slot(f"{t.memref.base}_mb", name, t)
         return self.shaper.alloc(name, value)
-
-    def _handle(self, name: str, t: ir.TileType) -> object:
-        return self.tiles.get(name) if name not in self.redirected else None
 
     # ---------------------------------------------------------------------------- regions
 
@@ -427,7 +452,8 @@ class Walker:
         lo, hi, by = map(self._bound, (start, stop, step))
         carries = self._carries(stmt.carried, stmt.initial, stmt.body)
         dtype = next(
-            (b.dtype for b in stmt.bounds if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX), ir.DType.INDEX
+            (b.dtype for b in stmt.bounds if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX),
+            ir.DType.INDEX,
         )
         first = bounds(start, {n: v.bounds for n, v in self.values.items()})
         last = bounds(stop, {n: v.bounds for n, v in self.values.items()})
@@ -448,9 +474,7 @@ class Walker:
             raise Refused("condition-dtype", f"a condition must be BOOL; got {dtype.value}", help="compare it: x != 0")
         return self.shaper.scalar(expr)
 
-    def _carries(
-        self, names: tuple[str, ...], initial: tuple[ir.Expr, ...], body: tuple[ir.Stmt, ...]
-    ) -> list[Carry]:
+    def _carries(self, names: tuple[str, ...], initial: tuple[ir.Expr, ...], body: tuple[ir.Stmt, ...]) -> list[Carry]:
         last = body[-1] if body else None
         results: tuple[str, ...] = last.targets if isinstance(last, ir.Yield) else ()
         carries = []
@@ -478,16 +502,18 @@ class Walker:
             return self.block(body), []
         nodes = self.block(body[:-1])
         if len(last.values) != len(carries):
-            raise Refused("yield-count", f"the loop carries {len(carries)} values, but {len(last.values)} are yielded", last.span)
+            raise Refused(
+                "yield-count",
+                f"the loop carries {len(carries)} values, but {len(last.values)} are yielded",
+                last.span,
+            )
         yields = []
         for carry, value in zip(carries, last.values, strict=True):
             self._use(value)
             if carry.kind == "scalar":
                 yields.append(self.shaper.scalar(value))
             if carry.result is not None:
-                self.values[carry.result] = (
-                    Value(carry.type) if carry.kind == "scalar" else self.values[carry.name]
-                )
+                self.values[carry.result] = Value(carry.type) if carry.kind == "scalar" else self.values[carry.name]
         return nodes, yields
 
     def _if(self, stmt: ir.If) -> Branch:
@@ -529,7 +555,7 @@ class Walker:
                 written = self._written(first.id, bodies[0])
             if not isinstance(written, ir.TileType) or written.memref is None:
                 continue
-            handle = self._identity(written.memref)
+            handle = (self._identity(written.memref), signature_of(written))
             for branch in (0, 1):
                 value = values[branch][k]
                 if isinstance(value, ir.Name) and self._computed_in(value.id, bodies[branch]):
@@ -554,7 +580,12 @@ class Walker:
     def _copied(self, name: str, value: ir.Expr, out: list[Instance]) -> None:
         """A branch's tile that is somewhere else than the merged handle is copied into it."""
         merged, found = self.values[name], self._operand_value(value)
-        if self.addresses or not isinstance(merged.type, ir.TileType) or found is None or not isinstance(value, ir.Name):
+        if (
+            self.addresses
+            or not isinstance(merged.type, ir.TileType)
+            or found is None
+            or not isinstance(value, ir.Name)
+        ):
             return
         if merged.place and found.place and merged.place[2] != found.place[2]:
             out.append(self.shaper.copy(value.id, name))
