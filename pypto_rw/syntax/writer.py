@@ -26,7 +26,8 @@ def write(module: ir.Module) -> str:
     functions = frozenset(function.name for function in module.functions)
     outside = Terms(prefix=prefix, defined=frozenset(), functions=functions)
     lines += [f"{name} = {prefix}.dynamic({quoted(symbol)})" for name, symbol in module.dynamic]
-    _block(lines, "", module.constants, outside)
+    if module.constants:
+        _block(lines, "", module.constants, outside)
     if module.dynamic or module.constants:
         lines.append("")
 
@@ -73,17 +74,12 @@ def _function(lines: list[str], indent: str, function: ir.Function, signature: T
     indent += _INDENT
     if function.attrs:
         lines.append(f"{indent}{p}.func_attr({signature.attrs(function.attrs)})")
-    _body(lines, indent, function.body, inside)
-
-
-def _body(lines: list[str], indent: str, body: tuple[ir.Stmt, ...], terms: Terms) -> None:
-    if body:
-        _block(lines, indent, body, terms)
-    else:
-        lines.append(f"{indent}pass")
+    _block(lines, indent, function.body, inside)
 
 
 def _block(lines: list[str], indent: str, body: tuple[ir.Stmt, ...], terms: Terms) -> None:
+    if not body:
+        lines.append(f"{indent}pass")
     for stmt in body:
         if stmt.comments:
             _comments(lines, indent, stmt.comments)
@@ -102,7 +98,7 @@ def _block(lines: list[str], indent: str, body: tuple[ir.Stmt, ...], terms: Term
                 lines.append(indent + stmt.kind)
             case ir.For():
                 lines.append(indent + _for_head(stmt, terms))
-                _body(lines, indent + _INDENT, stmt.body, terms)
+                _block(lines, indent + _INDENT, stmt.body, terms)
             case ir.If():
                 _if(lines, indent, stmt, terms)
             case ir.While():
@@ -151,19 +147,20 @@ def _for_head(loop: ir.For, terms: Terms) -> str:
 def _while(lines: list[str], indent: str, loop: ir.While, terms: Terms) -> None:
     if not loop.carried:
         lines.append(f"{indent}while {terms.expr(loop.condition)}:")
-        _body(lines, indent + _INDENT, loop.body, terms)
+        _block(lines, indent + _INDENT, loop.body, terms)
         return
     initial = _initial(loop.initial, terms)
     lines.append(f"{indent}for {names_tuple(loop.carried)} in {terms.prefix}.while_({initial}):")
     lines.append(f"{indent}{_INDENT}{terms.prefix}.cond({terms.expr(loop.condition)})")
-    _block(lines, indent + _INDENT, loop.body, terms)
+    if loop.body:
+        _block(lines, indent + _INDENT, loop.body, terms)
 
 
 def _if(lines: list[str], indent: str, branch: ir.If, terms: Terms) -> None:
     word = "if"
     while True:
         lines.append(f"{indent}{word} {terms.expr(branch.condition)}:")
-        _body(lines, indent + _INDENT, branch.body, terms)
+        _block(lines, indent + _INDENT, branch.body, terms)
         match branch.orelse:
             case None:
                 return
@@ -172,7 +169,7 @@ def _if(lines: list[str], indent: str, branch: ir.If, terms: Terms) -> None:
                 branch, word = inner, "elif"
             case orelse:
                 lines.append(f"{indent}else:")
-                _body(lines, indent + _INDENT, orelse, terms)
+                _block(lines, indent + _INDENT, orelse, terms)
                 return
 
 
@@ -182,4 +179,4 @@ def _scope(lines: list[str], indent: str, scope: ir.Scope, terms: Terms) -> None
         lines.append(f"{indent}for {scope.name or '_'} in {call}:")
     else:
         lines.append(f"{indent}with {call}{f' as {scope.name}' if scope.name is not None else ''}:")
-    _body(lines, indent + _INDENT, scope.body, terms)
+    _block(lines, indent + _INDENT, scope.body, terms)

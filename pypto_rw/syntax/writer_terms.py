@@ -136,9 +136,7 @@ class Terms:
             case ir.Unary():
                 return self._unary(expr, typed)
             case ir.Cast():
-                return (
-                    f"{self.prefix}.cast({self.expr(expr.operand, typed)}, {self.prefix}.{expr.dtype.value})"
-                )
+                return f"{self.prefix}.cast({self.expr(expr.operand, typed)}, {self.prefix}.{expr.dtype.value})"
             case ir.Float():
                 text = _float(expr.value)
                 if expr.dtype is ir.DType.FP32:
@@ -206,7 +204,10 @@ class Terms:
         while True:
             level = _INFIX[node.op]
             typed = typed or _only_integers(node)
-            tail.append(f" {node.op} {self._operand(node.right, typed, level + (node.op != '**'))}")
+            right = self.expr(node.right, typed)
+            if _precedence(node.right) < level + (node.op != "**"):
+                right = f"({right})"
+            tail.append(f" {node.op} {right}")
             # Comparisons do not chain, powers nest to the right: equal precedence needs parentheses.
             least = level + (level in (_COMPARISON, _POWER))
             left = node.left
@@ -214,7 +215,7 @@ class Terms:
                 node = left
                 continue
             head = self._operand(left, typed, least)
-            if level == _POWER and _negative(left):
+            if level == _POWER and not typed and _negative(left):
                 head = f"({head})"
             return head + "".join(reversed(tail))
 
