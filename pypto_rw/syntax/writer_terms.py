@@ -215,7 +215,7 @@ class Terms:
                 node = left
                 continue
             head = self._operand(left, typed, least)
-            if level == _POWER and not typed and _negative(left):
+            if level == _POWER and head.startswith("-"):
                 head = f"({head})"
             return head + "".join(reversed(tail))
 
