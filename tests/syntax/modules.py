@@ -104,9 +104,7 @@ def floats() -> st.SearchStrategy[ir.Expr]:
 @cache
 def strings() -> st.SearchStrategy[ir.Expr]:
     """String literals: quotes, backslashes, control characters, any script."""
-    return st.one_of(st.text(max_size=8), st.sampled_from(("round", "it's", 'say "x"', "a\\b\n", "\\"))).map(
-        ir.Str
-    )
+    return st.one_of(st.text(max_size=8), st.sampled_from(("round", "it's", 'say "x"', "a\\b\n", "\\"))).map(ir.Str)
 
 
 @cache
@@ -158,9 +156,7 @@ def dims() -> st.SearchStrategy[tuple[ir.Expr, ...]]:
     static = st.integers(0, 4096).map(ir.Int)
     arithmetic = st.recursive(
         st.one_of(static, names()),
-        lambda inner: st.builds(
-            ir.Binary, st.sampled_from(("+", "-", "*", "//", "%", "min", "max")), inner, inner
-        ),
+        lambda inner: st.builds(ir.Binary, st.sampled_from(("+", "-", "*", "//", "%", "min", "max")), inner, inner),
         max_leaves=4,
     )
     return several(st.one_of(static, names(), arithmetic))
@@ -169,13 +165,15 @@ def dims() -> st.SearchStrategy[tuple[ir.Expr, ...]]:
 @cache
 def memrefs() -> st.SearchStrategy[ir.MemRef]:
     """Resolved memory references and declarations."""
-    slots = st.none() | st.integers(1, 4)
-    slot = st.none() | st.integers(0, 3).map(ir.Int) | names()
-    resolved = st.builds(
-        ir.MemRef, identifiers(), st.one_of(integers(), expressions(3)), st.integers(0, 2**40), slots, slot
-    )
-    declared = st.builds(ir.MemRef, identifiers(), st.none(), st.none(), slots, slot)
-    return st.one_of(resolved, declared)
+    slot = st.integers(0, 1).map(ir.Int) | names()
+    slots = st.one_of(st.just((None, None)), st.tuples(st.integers(2, 4), st.none() | slot))
+    place = st.none() | st.tuples(st.one_of(integers(), expressions(3)), st.integers(0, 2**40))
+    return st.builds(_memref, identifiers(), place, slots)
+
+
+def _memref(base: str, place: tuple[ir.Expr, int] | None, slots: tuple[int | None, ir.Expr | None]) -> ir.MemRef:
+    offset, size = place or (None, None)
+    return ir.MemRef(base, offset, size, *slots)
 
 
 @cache
@@ -184,9 +182,7 @@ def _tensor_types() -> st.SearchStrategy[ir.Type]:
     full = st.builds(ir.TensorView, shape, shape, st.none() | layouts, st.none() | st.sampled_from(ir.Pad))
     marker = st.builds(lambda layout: ir.TensorView(layout=layout, marker=True), layouts)
     view = st.none() | full | marker
-    return st.builds(
-        ir.TensorType, dims(), st.sampled_from(ir.DType), view, st.none() | memrefs(), st.booleans()
-    )
+    return st.builds(ir.TensorType, dims(), st.sampled_from(ir.DType), view, st.none() | memrefs(), st.booleans())
 
 
 @cache
@@ -242,7 +238,7 @@ def _simple(draw: st.DrawFn) -> ir.Stmt:
     one, many = (draw(identifiers()),), draw(_targets(2))
     note = draw(comments())
     passed = draw(several(expressions(3)))
-    statement = draw(st.integers(0, 6))
+    statement = draw(st.integers(0, 5))
     if statement == 0:
         return ir.Assign(one, annotation, draw(expressions()), comments=note)
     if statement == 1:
@@ -255,11 +251,7 @@ def _simple(draw: st.DrawFn) -> ir.Stmt:
     if statement == 4:
         space, base = draw(st.sampled_from(ir.Space)), ir.OpaqueType("pl.Ptr")
         size = ir.Int(draw(st.integers(0, 2**20)))
-        return ir.Assign(
-            one, base, ir.Call("tile.alloc", (ir.Symbol(f"Mem.{space.value}"), size)), comments=note
-        )
-    if statement == 5:
-        return ir.Jump(draw(st.sampled_from(("break", "continue"))), comments=note)
+        return ir.Assign(one, base, ir.Call("tile.alloc", (ir.Symbol(f"Mem.{space.value}"), size)), comments=note)
     return ir.Return(passed, comments=note)
 
 
@@ -274,20 +266,29 @@ def _carried(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[ir.Expr, ...]]:
 @st.composite
 def _loops(draw: st.DrawFn, body: st.SearchStrategy[tuple[ir.Stmt, ...]]) -> ir.Stmt:
     carried, initial = draw(_carried())
-    if draw(st.booleans()):
-        return ir.While(draw(expressions(4)), draw(body), carried, initial, comments=draw(comments()))
-    kind = draw(st.sampled_from(("range", "parallel", "unroll", "pipeline")))
+    inside, note = draw(body), draw(comments())
+    kind = draw(st.sampled_from(("while", "range", "parallel", "unroll", "pipeline")))
+    if kind in ("while", "range") and draw(st.booleans()):
+        jump = ir.Jump(draw(st.sampled_from(("break", "continue"))), comments=draw(comments()))
+        inside = (*inside, ir.If(draw(names()), (jump,), comments=draw(comments())))
+    if carried and kind != "unroll":  # the results are bound by name
+        inside = tuple(stmt for stmt in inside if not isinstance(stmt, ir.Yield))
+        inside = (*inside, ir.Yield(carried, None, draw(several(expressions(2)))))
+    if kind == "while":
+        return ir.While(draw(expressions(4)), inside, carried, initial, comments=note)
     bounds = tuple(draw(st.lists(expressions(3), min_size=1, max_size=3)))
+    if kind == "unroll":  # its bounds are constants and it carries nothing
+        bounds, carried, initial = (ir.Int(0), ir.Int(draw(st.integers(1, 8)))), (), ()
     return ir.For(
         kind=kind,
         variable=draw(identifiers()),
         bounds=bounds,
-        body=draw(body),
+        body=inside,
         carried=carried,
         initial=initial,
         stage=draw(st.integers(2, 4)) if kind == "pipeline" else None,
         attrs=draw(st.sampled_from(((), (("iter_arg_rebind_0", ir.Bool(True)),)))),
-        comments=draw(comments()),
+        comments=note,
     )
 
 
@@ -355,9 +356,7 @@ def functions(draw: st.DrawFn, name: str, in_class: bool) -> ir.Function:
         body=draw(st.one_of(bodies(), st.just((ir.Jump("..."),)))),
         kind=draw(st.sampled_from((None, "AIV", "InCore", "Orchestration"))),
         options=tuple(option for option in options if draw(st.booleans())),
-        attrs=draw(
-            st.one_of(st.just(()), st.just((("split", ir.Symbol("SplitMode.UP_DOWN")),)), attributes())
-        ),
+        attrs=draw(st.one_of(st.just(()), st.just((("split", ir.Symbol("SplitMode.UP_DOWN")),)), attributes())),
         returns=returns,
         self_=in_class and draw(st.booleans()),
     )
