@@ -11,6 +11,7 @@ from pypto_rw.diagnostics import Span
 from pypto_rw.syntax.parts import (
     Applied,
     Argument,
+    Bounds,
     Dots,
     Entries,
     Part,
@@ -74,7 +75,10 @@ class Expressions:
         path = str(token.value)
         if token.type == "TYPE":
             raise Refusal(
-                "type-arguments", f"`{token.text}` needs its arguments in brackets", token.span, f"write {token.text}[...]"
+                "type-arguments",
+                f"`{token.text}` needs its arguments in brackets",
+                token.span,
+                f"write {token.text}[...]",
             )
         if token.type == "PATH":
             raise _unknown_prefix(token)
@@ -105,7 +109,8 @@ class Expressions:
         return Part(ir.Bool(c[0].text == "True"), c[0], c[0])
 
     def nothing(self, c: list[Token]) -> Part:
-        raise Refusal("unsupported-syntax", "`None` is Python, but not a value of the kernel language", c[0].span, "leave it out")
+        # Only host functions have it (`task = None`); there is no such value in ir, and no variable of that name.
+        return Part(ir.Name("None"), c[0], c[0])
 
     def string(self, c: list[Token]) -> Part:
         return Part(ir.Str("".join([str(token.value) for token in c])), c[0], c[-1])
@@ -162,7 +167,7 @@ class Expressions:
     ) -> Part:
         return Part(node, first, last, deepest([argument.part for argument in arguments], first, last))
 
-    def list(self, c: list[Any]) -> Part:
+    def bracketed(self, c: list[Any]) -> Part:
         return self._tuple(c[1:-1], "[", c[0], c[-1])
 
     def paren(self, c: list[Any]) -> Part:
@@ -179,7 +184,7 @@ class Expressions:
     def pair(self, c: list[Any]) -> tuple[Part, Part]:
         return c[0], c[2]
 
-    def dict(self, c: list[Any]) -> Part:
+    def braced(self, c: list[Any]) -> Part:
         pairs: list[tuple[Part, Part]] = c[1:-1:2]
         return Part(Entries(pairs), c[0], c[-1], deepest([part for pair in pairs for part in pair], c[0], c[-1]))
 
@@ -224,7 +229,12 @@ class Expressions:
                 left, right = positional
                 return ir.Binary(callee, self.finish(left), self.finish(right), span)
         elif callee == "const":
-            raise Refusal("const-arguments", f"`{head.text}` takes a number and its element type", span, f"write {head.text}(1, pl.INT32)")
+            raise Refusal(
+                "const-arguments",
+                f"`{head.text}` takes a number and its element type",
+                span,
+                f"write {head.text}(1, pl.INT32)",
+            )
         attrs: tuple[tuple[str, ir.Expr], ...] = ()
         kwargs: list[tuple[str, ir.Expr]] = []
         for argument in arguments:
@@ -255,7 +265,9 @@ class Expressions:
                     raise Refusal("const-arguments", f"a fraction is no value of pl.{type_.value}", value.span)
         if not isinstance(symbol, ir.Symbol) or symbol.path not in DTYPES:
             raise Refusal("const-arguments", "an element type is needed here, for example pl.INT32", dtype.span)
-        raise Refusal("const-arguments", "a literal number is needed here", value.span, "use pl.cast(x, pl.INT32) for a value")
+        raise Refusal(
+            "const-arguments", "a literal number is needed here", value.span, "use pl.cast(x, pl.INT32) for a value"
+        )
 
     def entries(self, part: Part) -> tuple[tuple[str, ir.Expr], ...]:
         """The pairs of a dict literal with string keys, each key once."""
@@ -267,7 +279,9 @@ class Expressions:
             if not isinstance(key.node, ir.Str):
                 raise Refusal("attrs-not-a-dict", "the keys of this dict must be string literals", key.span)
             if key.node.value in found:
-                raise Refusal("repeated-keyword", f'the key "{key.node.value}" is given twice', key.span, "remove one of them")
+                raise Refusal(
+                    "repeated-keyword", f'the key "{key.node.value}" is given twice', key.span, "remove one of them"
+                )
             found[key.node.value] = self.finish(value)
         return tuple(found.items())
 
@@ -280,23 +294,52 @@ class Expressions:
             case Record():
                 return self._call(node.head, list(node.arguments), part.last)
             case Subscript():
-                index = node.arguments[0].part.node
-                if len(node.arguments) == 1 and isinstance(index, ir.Int) and node.arguments[0].name is None:
-                    if index.value >= 0:
-                        return ir.Item(self.finish(node.value), index.value)
-                    raise Refusal("subscript", "an element of a tuple is counted from 0", part.span)
-                raise Refusal(
-                    "subscript",
-                    "only a tuple has elements in brackets, and the index is an integer literal",
-                    part.span,
-                    "read an element with pl.read(x, [i, j]), a window with pl.slice(...)",
-                )
+                return self._item(node, part.span)
+            case Bounds():
+                raise Refusal("unsupported-syntax", "`:` between bounds can only stand in a subscript", part.span)
             case Entries():
-                raise Refusal("unsupported-syntax", "a dict can only stand in attrs= or in pl.func_attr(...)", part.span)
+                raise Refusal(
+                    "unsupported-syntax", "a dict can only stand in attrs= or in pl.func_attr(...)", part.span
+                )
             case Dots():
                 raise Refusal("unsupported-syntax", "`...` can only stand alone, as the body of a function", part.span)
             case _:
                 return node
+
+    def slice(self, c: list[Any]) -> Part:
+        parts = [item for item in c if isinstance(item, Part)]
+        colons = [item for item in c if isinstance(item, Token)]
+        first = c[0] if isinstance(c[0], Token) else c[0].first
+        last = c[-1] if isinstance(c[-1], Token) else c[-1].last
+        if len(colons) > 1:
+            raise Refusal("unsupported-syntax", "a slice has no step", between(first, last), "write start:stop")
+        if len(parts) == 1:
+            raise Refusal(
+                "subscript", "a slice needs both bounds, or none", between(first, last), "write start:stop, or :"
+            )
+        return Part(Bounds(parts, not parts), first, last, deepest(parts, first, last))
+
+    def _item(self, node: Subscript, span: Span) -> ir.Expr:
+        """`pair[0]` is an ir.Item, every other subscript a call of `getitem`."""
+        index = node.arguments[0].part.node
+        if len(node.arguments) == 1 and isinstance(index, ir.Int) and node.arguments[0].name is None:
+            if index.value >= 0:
+                return ir.Item(self.finish(node.value), index.value)
+            raise Refusal("subscript", "an element is counted from 0", span)
+        return ir.Call("getitem", (self.finish(node.value), *self.indices(node)), (), (), span)
+
+    def indices(self, node: Subscript) -> list[ir.Expr]:
+        """What stands in the brackets: `i` as it is, `a : b` as [a, b], `:` as []."""
+        found: list[ir.Expr] = []
+        for argument in node.arguments:
+            if argument.name is not None:
+                raise Refusal("subscript", "a name and `=` cannot stand in a subscript", argument.name.span)
+            inner = argument.part.node
+            if isinstance(inner, Bounds):
+                found.append(ir.Tuple(tuple(map(self.finish, inner.items))))
+            else:
+                found.append(self.finish(argument.part))
+        return found
 
     # ---------------------------------------------------------------------------------- operators
 
@@ -357,12 +400,16 @@ class _Chain:
     def _prefix(self, operator: Token, least: int) -> Part:
         if operator.type == "NOT":
             if least > _NOT:
-                raise Refusal("not-operand", "`not` binds weaker than the operator before it", operator.span, "write (not x)")
+                raise Refusal(
+                    "not-operand", "`not` binds weaker than the operator before it", operator.span, "write (not x)"
+                )
             operand = self.read(_NOT)
         else:
             operand = self.read(_UNARY)
             if operator.type == "PLUS":
-                raise Refusal("unsupported-syntax", "a leading `+` is not part of the language", operator.span, "leave it out")
+                raise Refusal(
+                    "unsupported-syntax", "a leading `+` is not part of the language", operator.span, "leave it out"
+                )
             node = operand.node
             # `-3` is a constant, `-(3)` and `-pl.const(3, pl.INDEX)` are negations of one.
             if operator.type == "MINUS" and operand.first is operand.last:

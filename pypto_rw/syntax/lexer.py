@@ -143,7 +143,10 @@ class Lexer:
         if len(plain) > len(indents[-1]):
             if len(indents) > DEEPEST_BLOCK:
                 raise Refusal(
-                    "too-deep", f"blocks are nested more than {DEEPEST_BLOCK} deep here", place, "move the inner part to a function"
+                    "too-deep",
+                    f"blocks are nested more than {DEEPEST_BLOCK} deep here",
+                    place,
+                    "move the inner part to a function",
                 )
             indents.append(plain)
             yield Token("INDENT", indent, indent, number, 1, len(indent) + 1)
@@ -187,7 +190,9 @@ class Lexer:
                 elif kind == "open":
                     token = Token(_OPERATORS[word], word, word, number, column, end)
                     if len(brackets) >= DEEPEST_BRACKET:
-                        raise Refusal("too-deep", f"brackets are nested more than {DEEPEST_BRACKET} deep here", token.span)
+                        raise Refusal(
+                            "too-deep", f"brackets are nested more than {DEEPEST_BRACKET} deep here", token.span
+                        )
                     brackets.append(token)
                     yield token
                 elif kind == "close":
@@ -222,7 +227,10 @@ class Lexer:
     def _close(self, token: Token) -> None:
         if not self.brackets:
             raise Refusal(
-                "extra-bracket", f"`{token.text}` closes nothing: no bracket is open here", token.span, f"remove the `{token.text}`"
+                "extra-bracket",
+                f"`{token.text}` closes nothing: no bracket is open here",
+                token.span,
+                f"remove the `{token.text}`",
             )
         opened = self.brackets.pop()
         wanted = CLOSER[opened.text]
@@ -258,7 +266,10 @@ class Lexer:
                 line, found = line + 1, 0
                 if line >= len(self.lines):
                     raise Refusal(
-                        "unterminated-string", f"this string is never closed: `{quote * 3}` is missing", place, f"close it with `{quote * 3}`"
+                        "unterminated-string",
+                        f"this string is never closed: `{quote * 3}` is missing",
+                        place,
+                        f"close it with `{quote * 3}`",
                     )
             self._line, self._after = line, stop + 3
             content = "\n".join(parts)
@@ -313,7 +324,10 @@ def _number(word: str, line: int, column: int, end: int) -> Token:
 def unclosed(opened: Token) -> Refusal:
     """The bracket `opened` has no counterpart."""
     return Refusal(
-        "unclosed-bracket", f"this `{opened.text}` is never closed", opened.span, f"write the `{CLOSER[opened.text]}` that belongs to it"
+        "unclosed-bracket",
+        f"this `{opened.text}` is never closed",
+        opened.span,
+        f"write the `{CLOSER[opened.text]}` that belongs to it",
     )
 
 
@@ -347,7 +361,12 @@ def _bad_character(text: str, index: int, line: int) -> Refusal:
             f"close it with `{char}`",
         )
     if char in _SMART_QUOTES:
-        return Refusal("smart-quote", f"`{char}` is a typographic quote; strings stand in ' or \"", place, "replace it by a plain quote")
+        return Refusal(
+            "smart-quote",
+            f"`{char}` is a typographic quote; strings stand in ' or \"",
+            place,
+            "replace it by a plain quote",
+        )
     if char == "\\":
         return Refusal("continuation", "`\\` continues a line only as its last character", place)
     shown = f"`{char}` (U+{ord(char):04X})" if char.isprintable() else f"the character U+{ord(char):04X}"

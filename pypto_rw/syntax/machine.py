@@ -34,7 +34,7 @@ class Machine:
 
         self._lark = _lark()
         # keep_all_tokens: the places of brackets and words become spans.
-        builder = ParseTreeBuilder(self._lark.rules, Tree, False, True)
+        builder: Any = ParseTreeBuilder(self._lark.rules, Tree, False, True)  # type: ignore[no-untyped-call]
         self._callbacks = builder.create_callback(actions)
 
     def parse(self, tokens: Iterable[Token], start: str) -> Any:
@@ -43,9 +43,9 @@ class Machine:
         from lark import UnexpectedToken
         from lark.parsers.lalr_parser_state import ParseConf, ParserState
 
-        state: ParserState[int] = ParserState(
-            ParseConf(self._lark.parser.parser._parse_table, self._callbacks, start), None
-        )
+        tables: Any = ParseConf(self._lark.parser.parser._parse_table, self._callbacks, start)
+        no_lexer: Any = None
+        state: ParserState[int] = ParserState(tables, no_lexer)
         feed = state.feed_token
         token: Any = None
         try:

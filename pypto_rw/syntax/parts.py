@@ -17,7 +17,7 @@ DEEPEST_TERM = 100
 class Part:
     """An expression, from token `first` to token `last`; `depth` is the height of its tree."""
 
-    node: ir.Expr | Applied | Record | Subscript | Entries | Dots
+    node: ir.Expr | Applied | Record | Subscript | Entries | Bounds | Dots
     first: Token
     last: Token
     depth: int = 1
@@ -65,6 +65,14 @@ class Entries:
     """`{"key": value}`."""
 
     pairs: Sequence[tuple[Part, Part]]
+
+
+@dataclass(slots=True)
+class Bounds:
+    """`a : b` in a subscript, either may be missing."""
+
+    items: list[Part]
+    whole: bool
 
 
 @dataclass(slots=True)

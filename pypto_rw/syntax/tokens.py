@@ -53,16 +53,16 @@ GROUPS: dict[str, frozenset[str]] = {
     "TileLayout": frozenset(layout.value for layout in ir.TileLayout),
     "TensorLayout": MARKERS,
     "PadValue": frozenset(pad.value for pad in ir.Pad),
-    "PipeType": frozenset("MTE1 MTE2 MTE3 M V S FIX ALL".split()),
+    "PipeType": frozenset(["MTE1", "MTE2", "MTE3", "M", "V", "S", "FIX", "ALL"]),
     "AtomicType": frozenset(("None_", "Add")),
     "CompactMode": frozenset(("null", "normal")),
     "FunctionType": frozenset(
-        "Opaque Orchestration InCore AIC AIV Group Spmd Inline Graph Helper".split()
+        ["Opaque", "Orchestration", "InCore", "AIC", "AIV", "Group", "Spmd", "Inline", "Graph", "Helper"]
     ),
     "Level": frozenset(_LEVELS.split()),
     "Role": frozenset(("Orchestrator", "SubWorker")),
     "SplitMode": frozenset(("NONE", "UP_DOWN", "LEFT_RIGHT")),
-    "adir": frozenset("input output output_existing inout no_dep scalar".split()),
+    "adir": frozenset(["input", "output", "output_existing", "inout", "no_dep", "scalar"]),
 }
 TYPES = ("Tensor", "Tile", "Scalar", "Array", "Tuple", "Out", "InOut")
 OPAQUES = ("Ptr", "MemRefType", "PrefetchAsyncContext", "AsyncEvent", "AsyncSession", "UnknownType")
@@ -72,13 +72,14 @@ _PL = {
     **dict.fromkeys(("MemRef", "TensorView", "TileView"), "RECORD"),
     **dict.fromkeys(("range", "parallel", "unroll", "pipeline"), "RANGE"),
     **dict.fromkeys(("spmd", "split_aiv"), "SPMD"),
+    "func_attr": "FUNC_ATTR",
     "yield_": "YIELD",
     "while_": "WHILE_LOOP",
 }
 _PLD = {"DistributedTensor": "TYPE", "WindowBufferType": "OPAQUE", "CommCtxType": "OPAQUE"}
 _WORDS = {
-    **{word: word.upper() for word in "import from as class def return break continue pass".split()},
-    **{word: word.upper() for word in "if elif else while for in with".split()},
+    **{word: word.upper() for word in ["import", "from", "as", "class", "def", "return", "break", "continue", "pass"]},
+    **{word: word.upper() for word in ["if", "elif", "else", "while", "for", "in", "with"]},
     "and": "OP",
     "or": "OP",
     "not": "NOT",

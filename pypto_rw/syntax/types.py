@@ -49,23 +49,32 @@ class Types:
             close = near(node.id, names)
             raise Refusal(
                 "unknown-type",
-                f"`{node.id}` is not a type; an annotation is pl.Tensor[...], pl.Tile[...], pl.Scalar[...] or another type of pl",
+                f"`{node.id}` is not a type; an annotation is pl.Tensor[...], pl.Tile[...], pl.Scalar[...]",
                 part.span,
                 f"did you mean {close}?" if close else "",
             )
         if isinstance(node, ir.Symbol) and node.path in DTYPES:
             raise Refusal(
-                "unknown-type", f"pl.{node.path} is an element type, not a type", part.span, f"write pl.Scalar[pl.{node.path}]"
+                "unknown-type",
+                f"pl.{node.path} is an element type, not a type",
+                part.span,
+                f"write pl.Scalar[pl.{node.path}]",
             )
         if not isinstance(node, Applied):
             raise Refusal(
-                "unknown-type", "a type is needed here: pl.Tensor[...], pl.Tile[...], pl.Scalar[...] or another type of pl", part.span
+                "unknown-type",
+                "a type is needed here: pl.Tensor[...], pl.Tile[...], pl.Scalar[...] or another type of pl",
+                part.span,
             )
         name = node.head.value
         arguments = node.arguments
         for argument in arguments:
             if argument.name is not None:
-                raise Refusal("type-arguments", f"`{argument.name.text}=` cannot stand in the brackets of a type", argument.name.span)
+                raise Refusal(
+                    "type-arguments",
+                    f"`{argument.name.text}=` cannot stand in the brackets of a type",
+                    argument.name.span,
+                )
         parts = [argument.part for argument in arguments]
         match name:
             case "Scalar":
@@ -83,7 +92,9 @@ class Types:
                     parts = []
                 return ir.TupleType(tuple(map(self.read, parts)), builtin=name == "tuple")
             case "Out" | "InOut":
-                raise Refusal("type-arguments", f"`{node.head.text}` marks a parameter; it cannot stand here", node.head.span)
+                raise Refusal(
+                    "type-arguments", f"`{node.head.text}` marks a parameter; it cannot stand here", node.head.span
+                )
             case _:
                 text = str(name)
                 return ir.OpaqueType(text if text.startswith("pld.") else f"pl.{text}")
@@ -132,7 +143,9 @@ class Types:
                 case ir.MemRef():
                     raise Refusal("memref-twice", "this type has a pl.MemRef already; one is allowed", item.span)
                 case _:
-                    raise Refusal("type-arguments", f"this cannot stand in {spelled}[...], or stands there twice", item.span)
+                    raise Refusal(
+                        "type-arguments", f"this cannot stand in {spelled}[...], or stands there twice", item.span
+                    )
         if name != "Tile":
             return ir.TensorType(shape, dtype, tensor_view, memref, name.startswith("pld."), window)
         if memref is not None and space is None:
@@ -190,9 +203,7 @@ class Types:
 
     # ------------------------------------------------------------------------------------ MemRef
 
-    def _memref(
-        self, record: Record, name: str | None, part: Part, subscript: Sequence[Argument] | None
-    ) -> ir.MemRef:
+    def _memref(self, record: Record, name: str | None, part: Part, subscript: Sequence[Argument] | None) -> ir.MemRef:
         positional, keywords = split(record.arguments, ("slots",))
         slots = self.static(keywords["slots"]) if "slots" in keywords else None
         memref: ir.MemRef
@@ -302,7 +313,9 @@ def unknown_keyword(name: Token, allowed: Sequence[str]) -> Refusal:
 def _fields(record: Record, allowed: Sequence[str]) -> dict[str, Part]:
     positional, keywords = split(record.arguments, allowed)
     if positional:
-        raise Refusal("type-arguments", f"{record.head.text} takes keywords only: {', '.join(allowed)}", positional[0].span)
+        raise Refusal(
+            "type-arguments", f"{record.head.text} takes keywords only: {', '.join(allowed)}", positional[0].span
+        )
     return keywords
 
 

@@ -1,0 +1,55 @@
+"""Text -> ir.Module, or a CompileError that says where and why not."""
+
+from __future__ import annotations
+
+import gc
+import re
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import CompileError, Diagnostic
+from pypto_rw.syntax.lexer import Lexer
+from pypto_rw.syntax.machine import Machine, Unexpected
+from pypto_rw.syntax.mistakes import explain
+from pypto_rw.syntax.modules import Modules
+from pypto_rw.syntax.tokens import Lexicon, Refusal
+
+_HEADER = re.compile(r"# pypto\.program: (.*)")
+_BREAK = re.compile(r"\r\n|\r|\n")
+# What str.splitlines takes for a line end, and we do not; and halves of surrogate pairs, which cannot be printed.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x85\u2028\u2029\ud800-\udfff]")
+
+
+def parse(source: str, *, filename: str = "<string>", memo: bool = True) -> ir.Module:
+    """The module that `source` says.
+
+    `memo` False reads every line with the full grammar; the result is the same.
+    Raises CompileError, and nothing else, for whatever is not a module. Source: pyir-syntax.md."""
+    collecting = gc.isenabled()
+    gc.disable()  # a parse makes no garbage cycles, and the collector would walk the growing tree again and again
+    try:
+        return _parse(source, filename, memo)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _parse(source: str, filename: str, memo: bool) -> ir.Module:
+    lines = _BREAK.split(source.removeprefix("\ufeff"))
+    text = "\n".join(lines)
+    lexicon = Lexicon.of(text)
+    header = _HEADER.fullmatch(lines[0])
+    comments: dict[int, tuple[str, ...]] = {}
+    actions = Modules(comments, lexicon.prefix, header[1].rstrip() if header else None)
+    lexer = Lexer(lines, lexicon, comments)
+    try:
+        try:
+            module = Machine(actions).parse(lexer, "file")
+        except Unexpected as error:
+            raise explain(error, lexer) from None
+    except Refusal as refusal:
+        shown = _UNSHOWABLE.sub("\ufffd", refusal.message)
+        help_ = _UNSHOWABLE.sub("\ufffd", refusal.help)
+        diagnostic = Diagnostic(refusal.code, shown, refusal.span, help_, filename=filename)
+        raise CompileError((diagnostic,), _UNSHOWABLE.sub(" ", text)) from None
+    assert isinstance(module, ir.Module)
+    return module
