@@ -14,7 +14,8 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.template import Template, compile_code
-from pypto_rw.walk import Branch, Carry, Do, Loop, Node, Same, Walked, Walker, WhileLoop, names_in
+from pypto_rw.unit import Surroundings, pipe_regions
+from pypto_rw.walk import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, Walker, WhileLoop, names_in
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 
@@ -35,6 +36,8 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
     functions = sorted(module.functions, key=lambda f: f.name)
     diagnostics: list[Diagnostic] = []
+    sets_up = frozenset(f"system.{core}_initialize_pipe" for core in ("aic", "aiv"))
+    regions, clashes = pipe_regions(module.functions, sets_up)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -50,7 +53,13 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
                 )
             )
             continue
-        walker = Walker(engine, function, addresses=settings.addresses, filename=settings.filename)
+        walker = Walker(
+            engine,
+            function,
+            addresses=settings.addresses,
+            filename=settings.filename,
+            surroundings=Surroundings(function, regions, clashes),
+        )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
@@ -148,6 +157,8 @@ def _instances(body: Iterable[Node]) -> Iterator[tuple[Instance, Span]]:
                 if node.alloc is not None:
                     yield node.alloc, node.span
                 yield node.instance, node.call_span
+            case Declare():
+                yield node.alloc, node.span
             case Same():
                 if node.alloc is not None:
                     yield node.alloc, node.span
@@ -275,10 +286,12 @@ class _Printer:
         for kind, names in _HIDDEN:
             if kind in self.walked.hidden:
                 for name in names:
+                    if f"%{name}" in e.types:  # the other one of the pair asked for it
+                        continue
                     if name == "":
                         e.bound[kind] = argument("!pto.ptr<i8>")
                         continue
-                    type_ = "!pto.ptr<i64>" if kind == "deferred" else "i32"
+                    type_ = "!pto.ptr<i64>" if "deferred" in kind else "i32"
                     e.names.add(name)
                     e.bound[name] = f"%{name}"
                     e.types[f"%{name}"] = type_
@@ -296,6 +309,9 @@ class _Printer:
             match node:
                 case Do():
                     self._do(node)
+                case Declare():
+                    self.emitter.location = self._location(node.span)
+                    self._declare(node.alloc)
                 case Same():
                     self._same(node)
                 case Loop():
@@ -474,10 +490,11 @@ class _Printer:
 
 
 _HIDDEN: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("deferred", ("__pypto_deferred_raw_args",)),
+    ("__pypto_deferred_raw_args", ("__pypto_deferred_raw_args",)),
     ("prefetch", ("",)),
-    ("block", ("__pypto_spmd_block_idx", "__pypto_spmd_block_num")),
-    ("subblock", ("__pypto_spmd_subblock_idx",)),
+    ("__pypto_spmd_block_idx", ("__pypto_spmd_block_idx", "__pypto_spmd_block_num")),
+    ("__pypto_spmd_block_num", ("__pypto_spmd_block_idx", "__pypto_spmd_block_num")),
+    ("__pypto_spmd_subblock_idx", ("__pypto_spmd_subblock_idx",)),
 )
 
 

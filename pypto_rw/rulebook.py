@@ -28,6 +28,7 @@ CORE = (
     "core/scalar",
 )
 
+CONTEXT_KINDS = frozenset({"attribute", "parameter", "gm-offset"})
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
 OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
 SORTS = {
@@ -45,6 +46,11 @@ SORTS = {
     "flag": "bool",
     "int": "i64",
     "word": "String",
+    "identifier": "String",  # a word of letters, digits and _
+    # filled in by the compiler, never written by the caller
+    "attribute": "String",  # the function's attribute of the parameter's name
+    "parameter": "Operand",  # the function's parameter of that name, hidden ones too
+    "gm-offset": "i64",  # byte offset of the pipe's region in the unit's slot buffer
 }
 
 
@@ -99,7 +105,8 @@ class RuleFile:
     rule_lines: dict[str, int] = field(default_factory=dict, compare=False)
 
 
-_FACT = re.compile(r'^\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M)
+_FACT = re.compile(r'(?:^|(?<=\) ))\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M)
+_RULE = re.compile(r"^\((?:rule|rewrite|birewrite|datatype|constructor|function|relation|sort|ruleset)\b")
 _ARGUMENT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(-?\d+)|\((\w[\w-]*)\)')
 _REQUIRES = re.compile(r"^; requires: (\S+)", re.M)
 _NAMED = re.compile(r':name "([^"\n]+)"')
@@ -196,7 +203,7 @@ def _read(name: str, path: Path) -> RuleFile:
     except (OSError, UnicodeDecodeError) as error:
         raise rule_error(f"cannot read this rule file: {error}", path) from None
     facts: list[tuple[int, str, str, tuple[str, ...]]] = []
-    for m in _FACT.finditer(text):
+    for m in _facts(text):
         arguments = tuple(a[1] if a[1] is not None else a[2] or a[3] for a in _ARGUMENT.finditer(m[3]))
         facts.append((text.count("\n", 0, m.start()) + 1, m[1], m[2], arguments))
     signatures = []
@@ -208,6 +215,16 @@ def _read(name: str, path: Path) -> RuleFile:
     forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
     return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), rule_lines)
+
+
+def _facts(text: str) -> Iterator[re.Match[str]]:
+    """Top-level facts: they start a line, or follow another fact on it."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if line.startswith("(") and not _RULE.match(line):
+            code = line.partition(";")[0] if '"' not in line else line
+            yield from _FACT.finditer(text, start, start + len(code))
+        start += len(line)
 
 
 def _rule_start(text: str, at: int) -> int:

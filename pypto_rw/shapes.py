@@ -14,7 +14,8 @@ from pypto_rw import ir, terms
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
-from pypto_rw.rulebook import OPERAND_KINDS, SORTS, Parameter, Signature
+from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
+from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
@@ -94,8 +95,17 @@ class _Key:
 class Shaper:
     """Makes instances for one function; `lookup` gives a variable's Value or None."""
 
-    def __init__(self, engine: Engine, lookup: Callable[[str], Value | None], *, addresses: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        lookup: Callable[[str], Value | None],
+        *,
+        addresses: bool,
+        surroundings: Surroundings,
+    ) -> None:
         self.engine = engine
+        self.surroundings = surroundings
+        self.hidden: set[str] = set()
         self.addresses = addresses
         self.lookup = lookup
 
@@ -212,6 +222,20 @@ class Shaper:
             name,
         )[0]
 
+    def call_for_pair(
+        self, call: ir.Call, signature: Signature, results: list[tuple[str, Value]], name: str
+    ) -> Instance:
+        """Instance of a call whose two results are the (declared) tiles `results`."""
+
+        def pair(key: _Key) -> str:
+            parts = []
+            for result, value in results:
+                k = key.position(Var(result))
+                parts.append(f"(arg {k} {self._type_term(key, value.type)} {self._place(key, value)} (plain))")
+            return f"(both {' '.join(parts)})"
+
+        return self._call(call, signature, pair, name)[0]
+
     def untyped(self, call: ir.Call, signature: Signature) -> tuple[Instance, tuple[ir.Expr, ...]]:
         """Instance of a call whose result type is asked for, and the run-time extents its type may name."""
         return self._call(call, signature, lambda key: f"(res {self._interned('(untyped)')} (nowhere))", None)
@@ -305,6 +329,8 @@ class Shaper:
         return ir.Float(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
 
     def _argument(self, key: _Key, p: Parameter, expr: ir.Expr | None, call: ir.Call) -> str:
+        if p.kind in CONTEXT_KINDS:
+            return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
             return _default_term(p) if p.default is not None else NONE_TERMS[SORTS[p.kind]]
         if p.kind in OPERAND_KINDS:
@@ -329,6 +355,25 @@ class Shaper:
                         )
             return _vec(items)
         return _attribute_term(p, self.resolved(expr), call)
+
+    def _context(self, key: _Key, p: Parameter, call: ir.Call) -> str:
+        """Term of a parameter that the surroundings fill in."""
+        here = self.surroundings
+        if p.kind == "attribute":
+            return terms.string(here.attribute(p.name))
+        if p.kind == "gm-offset":
+            pipe = pipe_key(call)
+            if pipe in here.clashes:
+                raise Refused("pipe-mismatch", f"{call.callee}: {here.clashes[pipe]}", call.span)
+            return str(here.regions.get(pipe, 0) if pipe is not None else 0)
+        if p.name in HIDDEN:
+            self.hidden.add(p.name)
+            k = key.position(Var(p.name))
+            return f"(arg {k} {self._interned(HIDDEN[p.name])} (nowhere) (plain))"
+        param = here.parameter(p.name)
+        if param is None:
+            return "(none)"
+        return f"(arg {key.position(Var(p.name))} {self._type_term(key, param.type)} (nowhere) (plain))"
 
     def _operand_term(self, key: _Key, p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
         found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
@@ -444,8 +489,8 @@ def undefined(name: str) -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional = [p for p in signature.parameters if not p.keyword]
-    names = {p.name for p in signature.parameters}
+    positional = [p for p in signature.parameters if not p.keyword and p.kind not in CONTEXT_KINDS]
+    names = {p.name for p in signature.parameters if p.kind not in CONTEXT_KINDS}
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
@@ -456,13 +501,13 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     bound = {p.name: a for p, a in zip(positional, call.args, strict=False)}
     for name, value in call.kwargs:
         if name not in names:
-            known = ", ".join(p.name for p in signature.parameters) or "none"
+            known = ", ".join(p.name for p in signature.parameters if p.name in names) or "none"
             raise Refused("unknown-keyword", f"{call.callee} has no keyword {name}", call.span, f"it takes {known}")
         if name in bound:
             raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
         bound[name] = value
     for p in signature.parameters:
-        if p.name not in bound and p.default is None:
+        if p.name in names and p.name not in bound and p.default is None:
             raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
     return bound
 
@@ -525,6 +570,20 @@ def _attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
             if not isinstance(expr, ir.Int):
                 raise wrong("an integer constant")
             return str(expr.value)
+        case "identifier":
+            text = expr.value if isinstance(expr, ir.Str) else None
+            if text is None:
+                raise wrong("a name in quotes")
+            if not text:
+                raise Refused("attribute-value", f"{call.callee}: {p.name} must not be empty", call.span)
+            odd = next((c for c in text if not (c.isascii() and (c.isalnum() or c == "_"))), None)
+            if odd is not None:
+                raise Refused(
+                    "attribute-value",
+                    f"{call.callee}: {p.name} may contain only letters, digits and underscore; found {odd!r}",
+                    call.span,
+                )
+            return terms.string(text)
         case "word":
             if isinstance(expr, ir.Str):
                 return terms.string(expr.value)

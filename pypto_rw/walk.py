@@ -19,6 +19,7 @@ from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE, bounds
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
+from pypto_rw.unit import Surroundings
 
 # ------------------------------------------------------------------------------------- nodes
 
@@ -32,6 +33,14 @@ class Do:
     span: Span
     call_span: Span
     shares: str | None = None  # the operand whose handle the result takes
+
+
+@dataclass(slots=True)
+class Declare:
+    """The declaration of a handle, ahead of the call that writes it."""
+
+    alloc: Instance
+    span: Span
 
 
 @dataclass(slots=True)
@@ -103,7 +112,7 @@ class Branch:
     span: Span
 
 
-Node = Do | Same | Loop | WhileLoop | Branch
+Node = Do | Declare | Same | Loop | WhileLoop | Branch
 
 
 @dataclass(slots=True)
@@ -132,18 +141,23 @@ class Walker:
         addresses: bool,
         filename: str,
         place: Callable[[str, ir.Type], ir.Type] = lambda name, t: t,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self.place = place
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
         self.values: dict[str, Value] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.shaper = Shaper(engine, self.values.get, addresses=addresses)
+        self.shaper = Shaper(
+            engine, self.values.get, addresses=addresses, surroundings=surroundings or Surroundings(function)
+        )
         self.tiles: dict[str, object] = {}
         self.offsets: list[ir.Expr] = []
         self.used: set[str] = set()
         self.hidden: set[str] = set()
+        self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.redirected: dict[str, object] = {}
         self.regions: dict[str, Instance] = {}
+        self._types_in: dict[object, set[object]] | None = None
 
     def walk(self) -> Walked:
         """The whole function."""
@@ -158,6 +172,7 @@ class Walker:
         if not self.addresses:
             self._regions()
         body = self.block(self.function.body)
+        self.hidden |= self.shaper.hidden
         return Walked(
             self.function, body, self.tiles, self.offsets, self.used, self.hidden, list(self.regions.values())
         )
@@ -181,6 +196,9 @@ class Walker:
     def block(self, body: tuple[ir.Stmt, ...]) -> list[Node]:
         """Nodes of a block; a refused statement is reported and left out."""
         out: list[Node] = []
+        for stmt in body:
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Item) and isinstance(stmt.value.value, ir.Name):
+                self.elements.setdefault(stmt.value.value.id, {})[stmt.value.index] = stmt
         for stmt in body:
             try:
                 out.extend(self.statement(stmt))
@@ -233,6 +251,10 @@ class Walker:
         if isinstance(value, ir.Call):
             yield from self._call(value, name, stmt.type, stmt.span)
             return
+        if isinstance(value, ir.Item) and isinstance(value.value, ir.Name):
+            if name not in self.values:
+                raise Refused("tuple-element", f"{value.value.id} is no tuple with an element {value.index}")
+            return  # declared where the tuple was made
         if isinstance(value, ir.Name):
             found = self.values.get(value.id)
             if found is not None and kind_of(found.type) != "scalar":
@@ -272,8 +294,6 @@ class Walker:
             if name is not None:
                 self.values[name] = Value(ir.OpaqueType("pl.Ptr"))
             return
-        for argument in (*call.args, *(v for _, v in call.kwargs)):
-            self._use(argument)
         if not self.engine.load_op(call.callee):
             near = ", ".join(self.engine.rulebook.nearest(call.callee))
             types = ", ".join(
@@ -287,6 +307,13 @@ class Walker:
             )
         signature = self.engine.rulebook.signature(call.callee)
         assert signature is not None
+        unseen = signature.trait("no-view")
+        for parameter, argument in bind(call, signature).items():
+            if unseen is None or parameter not in unseen:
+                self._use(argument)
+        if name is not None and isinstance(written, ir.TupleType):
+            yield from self._pair(call, signature, name, written, span)
+            return
         value, shares = self._result(call, signature, name, written)
         instance = self.shaper.call(call, signature, value, name)
         alloc = None
@@ -299,15 +326,39 @@ class Walker:
             if not self.addresses and value.place is not None and signature.trait("makes") is not None:
                 value = replace(value, place=(*value.place[:2], name))  # a view has a handle of its own
             self.values[name] = value
+        if trait := signature.trait("materialises"):
+            self._materialised(bind(call, signature).get(trait[0]))
         self._use_types(value)
-        if trait := signature.trait("needs-parameter"):
-            self.hidden.update(trait)
         yield Do(instance, alloc, span, call.span or span, shares)
+
+    def _materialised(self, expr: ir.Expr | None) -> None:
+        """A window that the op copied into its own allocation is an ordinary tile from here on."""
+        found = self._operand_value(expr)
+        if isinstance(expr, ir.Name) and found is not None and found.origin == "window":
+            self.values[expr.id] = replace(found, origin="plain", window=None)
+
+    def _pair(
+        self, call: ir.Call, signature: Signature, name: str, written: ir.TupleType, span: Span
+    ) -> Iterator[Node]:
+        """A call with two tiles as results: both are declared first, then written by the call."""
+        elements = self.elements.get(name, {})
+        results = []
+        for k in range(len(written.items)):
+            stmt = elements.get(k)
+            if stmt is None or not isinstance(stmt.type, ir.TileType) or stmt.type.memref is None:
+                raise Refused("tuple-element", f"element {k} of {name} must be bound to a tile with an allocation", call.span)
+            value = self._tile(stmt.targets[0], stmt.type)
+            self.values[stmt.targets[0]] = value
+            results.append((stmt.targets[0], value))
+            yield Declare(self._alloc(*results[-1]), span)
+        if len(results) != 2:
+            raise Refused("tuple-element", f"{call.callee} gives 2 tiles; {name} has {len(results)}", call.span)
+        yield Do(self.shaper.call_for_pair(call, signature, results, name), None, span, call.span or span)
 
     def _require_memory(self, name: str, t: ir.TileType, signature: Signature, call: ir.Call) -> None:
         """A tile lives in an allocation, unless its op takes it from elsewhere, as a pop does."""
         elsewhere = signature.trait("makes") or ("",)
-        if t.memref is None and elsewhere[0] != "popped" and not self._views_popped(signature, call):
+        if t.memref is None and not elsewhere[0].startswith("popped") and not self._views_popped(signature, call):
             raise Refused(
                 "tile-without-memory",
                 f"the tile {name} has no allocation",
@@ -333,8 +384,7 @@ class Walker:
         if name is None:
             return None, None
         shares = None
-        if written is None:
-            written = self.place(name, self._deduced(call, signature, name))
+        written = self.place(name, written if written is not None else self._deduced(call, signature, name))
         value = Value(written)
         arguments = bind(call, signature)
         if isinstance(written, ir.TileType) and written.memref is not None:
@@ -400,7 +450,7 @@ class Walker:
         if name in self.redirected:
             handle: object = self.redirected[name]
         else:
-            handle = name if self.addresses else (identity, signature_of(t))
+            handle = name if self.addresses else identity
         self.tiles.setdefault(name, handle)
         if isinstance(offset, ir.Int):
             self.offsets.append(offset)
@@ -555,11 +605,24 @@ class Walker:
                 written = self._written(first.id, bodies[0])
             if not isinstance(written, ir.TileType) or written.memref is None:
                 continue
-            handle = (self._identity(written.memref), signature_of(written))
+            handle: object = self._identity(written.memref)
+            if len(self._signatures().get(handle, ())) > 1:
+                handle = names[k]  # tiles of several types share the bytes: the merged one needs a handle of its own
+                self.redirected[names[k]] = handle
             for branch in (0, 1):
                 value = values[branch][k]
                 if isinstance(value, ir.Name) and self._computed_in(value.id, bodies[branch]):
                     self.redirected[value.id] = handle
+
+    def _signatures(self) -> dict[object, set[object]]:
+        """Types that tiles in the same bytes have."""
+        if self._types_in is None:
+            self._types_in = {}
+            for s in ir.statements(self.function.body):
+                t = s.type if isinstance(s, ir.Assign | ir.Yield) else None
+                if isinstance(t, ir.TileType) and t.memref is not None:
+                    self._types_in.setdefault(self._identity(t.memref), set()).add(signature_of(t))
+        return self._types_in
 
     def _written(self, name: str, body: tuple[ir.Stmt, ...]) -> ir.Type | None:
         for s in ir.statements(body):
