@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ class Machine:
 
         self._lark = _lark()
         # keep_all_tokens: the places of brackets and words become spans.
-        builder: Any = ParseTreeBuilder(self._lark.rules, Tree, False, True)  # type: ignore[no-untyped-call]
+        builder: Any = ParseTreeBuilder(self._lark.rules, Tree)  # type: ignore[no-untyped-call]
         self._callbacks = builder.create_callback(actions)
+        self._callbacks["READY"] = attrgetter("value")
 
     def parse(self, tokens: Iterable[Token], start: str) -> Any:
         """The value of rule `start` over `tokens`. Raises Unexpected, and what the actions raise."""

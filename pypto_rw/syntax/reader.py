@@ -9,6 +9,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.syntax.lexer import Lexer
 from pypto_rw.syntax.machine import Machine, Unexpected
+from pypto_rw.syntax.memo import MARKS, Memo
 from pypto_rw.syntax.mistakes import explain
 from pypto_rw.syntax.modules import Modules
 from pypto_rw.syntax.tokens import Lexicon, Refusal
@@ -17,6 +18,7 @@ _HEADER = re.compile(r"# pypto\.program: (.*)")
 _BREAK = re.compile(r"\r\n|\r|\n")
 # What str.splitlines takes for a line end, and we do not; and halves of surrogate pairs, which cannot be printed.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x85\u2028\u2029\ud800-\udfff]")
+_MARKS = re.compile(f"[{MARKS}]")
 
 
 def parse(source: str, *, filename: str = "<string>", memo: bool = True) -> ir.Module:
@@ -40,7 +42,8 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
     header = _HEADER.fullmatch(lines[0])
     comments: dict[int, tuple[str, ...]] = {}
     actions = Modules(comments, lexicon.prefix, header[1].rstrip() if header else None)
-    lexer = Lexer(lines, lexicon, comments)
+    ready = _memo(lexicon, actions, comments) if memo and not _MARKS.search(text) else None
+    lexer = Lexer(lines, lexicon, comments, ready)
     try:
         try:
             module = Machine(actions).parse(lexer, "file")
@@ -53,3 +56,19 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
         raise CompileError((diagnostic,), _UNSHOWABLE.sub(" ", text)) from None
     assert isinstance(module, ir.Module)
     return module
+
+
+def _memo(lexicon: Lexicon, actions: Modules, comments: dict[int, tuple[str, ...]]) -> Memo:
+    # Lines are read by actions of their own: no constants, no loops around.
+    machine: Machine | None = None
+
+    def parse_line(line: str) -> object:
+        nonlocal machine
+        if machine is None:
+            machine = Machine(Modules({}, lexicon.prefix, None))
+        try:
+            return machine.parse(Lexer([line], lexicon, {}), "line")
+        except (Refusal, Unexpected):
+            return None
+
+    return Memo(lexicon, actions.constants, comments, parse_line, actions.types.shared)

@@ -32,12 +32,12 @@ class Types:
     def __init__(self, constants: dict[str, Part], finish: Callable[[Part], ir.Expr]) -> None:
         self._constants = constants
         self._finish = finish
-        self._shared: dict[ir.Type, ir.Type] = {}
+        self.shared: dict[ir.Type, ir.Type] = {}
 
     def read(self, part: Part) -> ir.Type:
         """The type `part` spells; equal types are one object."""
         type_ = self._read(part)
-        return self._shared.setdefault(type_, type_)
+        return self.shared.setdefault(type_, type_)
 
     def _read(self, part: Part) -> ir.Type:
         node = part.node

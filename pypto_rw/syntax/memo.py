@@ -1,0 +1,307 @@
+"""Line-template memo: lines that differ in names and integers only are parsed once.
+
+A one-line statement is split into pieces.  Variable names and plain integers are holes; the rest, with a
+mark for each hole, is the template.  A new template is parsed with stand-ins in its holes, and the tree
+becomes a maker: a function from the texts of the holes, and the column of every piece, to the statement.
+What a line means must then not depend on what is in its holes; lines where it could (names of file-level
+constants, subscripts of a name, slots) are left to the parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import Span
+from pypto_rw.syntax.tokens import Lexicon
+
+# (texts of the holes, column index where each piece starts, line number) -> node
+_Make = Callable[[list[str], list[int], int], Any]
+
+_PIECE = re.compile(
+    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\W\d][\w.]*(?:[(\[]|=(?!=))?|\.?\d(?:[\w.]|(?<=[eE])[-+](?=\d))*)"""
+)
+_PLAIN = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
+_NAME, _INTEGER, _NEVER = "\x01", "\x02", "\x03"
+MARKS = _NAME + _INTEGER + _NEVER
+"""Characters a text may not contain if its lines are to be looked up here."""
+# Stand-ins: nothing a person or a printer writes, and no value that a check could object to.
+_STAND_IN = "zz__hole_{}__zz"
+_FIRST_INTEGER = 700_000_000_000_000_001
+_LITERAL_WORDS = frozenset(["and", "or", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("])
+_WORTHWHILE = 4
+_NEVER_CALLED = frozenset(("func_attr(", "cond(", "dynamic("))
+_ONE_LINE = (ir.Assign, ir.Evaluate, ir.Yield, ir.Return)
+_TYPES = (ir.TensorType, ir.TileType, ir.ScalarType, ir.ArrayType, ir.TupleType)
+
+
+class Memo:
+    """Reads whole lines: a call gives the statement, or None where the parser has to look itself.
+
+    `parse_line` parses one line, without indentation, alone: None if it is not one statement that stands for
+    itself. `constants` are the file-level names; `share` makes equal types one object."""
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        constants: dict[str, Any],
+        comments: dict[int, tuple[str, ...]],
+        parse_line: Callable[[str], object],
+        share: dict[ir.Type, ir.Type],
+    ) -> None:
+        self._kinds = _Kinds(lexicon, constants)
+        self._comments = comments
+        self._parse_line = parse_line
+        self._share = share
+        self._makers: dict[str, _Make] = {}
+        self._met: dict[str, int] = {}  # how often a template without a maker was met
+        self._names = _Names()
+        self._integers = _Integers()
+        self._known_constants = 0
+        self._constants = constants
+
+    def __call__(self, text: str, number: int) -> ir.Stmt | None:
+        if text[0] not in " \t" or "#" in text or "\\" in text:
+            return None
+        if len(self._constants) != self._known_constants:
+            # A name that was a hole may stand for a constant from here on.
+            self._known_constants = len(self._constants)
+            self._kinds.clear()
+        pieces = _PIECE.split(text)
+        template = pieces[:]
+        template[1::2] = kinds = list(map(self._kinds.__getitem__, pieces[1::2]))
+        key = "".join(template)
+        make = self._makers.get(key)
+        if make is None:
+            times = self._met.get(key, 0) + 1
+            self._met[key] = times
+            # A template met a few times only is not worth a parse more.
+            if times != _WORTHWHILE or _NEVER in key:
+                return None
+            make = self._learn(pieces, kinds)
+            if make is None:
+                return None
+            self._makers[key] = make
+        statement: ir.Stmt = make(pieces, list(accumulate(map(len, pieces), initial=1)), number)
+        comments = self._comments.get(number)
+        return statement if comments is None else replace(statement, comments=comments)
+
+    def _learn(self, pieces: list[str], kinds: list[str]) -> _Make | None:
+        filled = pieces[:]
+        names: dict[str, int] = {}
+        integers: dict[int, int] = {}
+        for index, kind in enumerate(kinds):
+            place = 2 * index + 1
+            if kind == _NAME:
+                filled[place] = _STAND_IN.format(index)
+                names[filled[place]] = place
+            elif kind == _INTEGER:
+                value = _FIRST_INTEGER + index
+                filled[place] = str(value)
+                integers[value] = place
+        line = "".join(filled)
+        body = line.lstrip(" \t\f")
+        statement = self._parse_line(body)
+        if not isinstance(statement, _ONE_LINE):
+            return None
+        builder = _Builder(
+            names=names,
+            integers=integers,
+            columns=list(accumulate(map(len, filled), initial=1 + len(body) - len(line))),
+            share=self._share,
+            interned_names=self._names,
+            interned_integers=self._integers,
+        )
+        make = builder.maker(statement)
+        # A stand-in that the tree does not show was put to some use that other values may not be good for.
+        return make if builder.found == {*names.values(), *integers.values()} else None
+
+
+class _Kinds(dict[str, str]):
+    """Piece -> what stands for it in a template: a mark for a hole, or the piece itself."""
+
+    def __init__(self, lexicon: Lexicon, constants: dict[str, Any]) -> None:
+        super().__init__()
+        self._lexicon = lexicon
+        self._constants = constants
+
+    def __missing__(self, piece: str) -> str:
+        kind = self[piece] = self._kind(piece)
+        return kind
+
+    def _kind(self, piece: str) -> str:
+        if piece[0] in "'\".0123456789":
+            return _INTEGER if _PLAIN.match(piece) else piece
+        if piece in _LITERAL_WORDS:
+            return piece
+        if "." in piece:
+            return _NEVER if piece.rpartition(".")[2] in _NEVER_CALLED else piece
+        if piece[-1] == "=":
+            return _NEVER if piece == "slots=" else piece
+        if piece[-1] in "([" or not piece.isascii() or self._lexicon[piece][0] != "NAME":
+            return _NEVER
+        return _NEVER if piece in self._constants else _NAME
+
+
+class _Names(dict[str, ir.Name]):
+    def __missing__(self, text: str) -> ir.Name:
+        name = self[text] = ir.Name(text)
+        return name
+
+
+class _Integers(dict[str, ir.Int]):
+    def __missing__(self, text: str) -> ir.Int:
+        constant = self[text] = ir.Int(int(text))
+        return constant
+
+
+class _Builder:
+    """Turns the tree of a template into its maker. `found` are the holes the tree shows."""
+
+    def __init__(
+        self,
+        *,
+        names: dict[str, int],
+        integers: dict[int, int],
+        columns: list[int],
+        share: dict[ir.Type, ir.Type],
+        interned_names: _Names,
+        interned_integers: _Integers,
+    ) -> None:
+        self.found: set[int] = set()
+        self._names = names
+        self._integers = integers
+        self._columns = {column: piece for piece, column in reversed(list(enumerate(columns)))}
+        self._starts = columns
+        self._share = share
+        self._interned_names = interned_names
+        self._interned_integers = interned_integers
+
+    def maker(self, node: object) -> _Make:
+        """The maker of `node`, whether it has holes or not."""
+        make = self._make(node)
+        return make if make is not None else lambda pieces, columns, line: node
+
+    def _make(self, node: object) -> _Make | None:
+        """The maker of `node`; None if it is the same for every line of the template."""
+        match node:
+            case str():
+                return self._text(node)
+            case bool() | float() | None:
+                return None
+            case int():
+                return self._integer(node)
+            case Span():
+                return self._span(node) if node else None
+            case tuple():
+                return self._tuple(node)
+            case ir.Name() if node.id in self._names:
+                return self._name(self._names[node.id])
+            case ir.Int(value, ir.DType.INDEX) if value in self._integers:
+                return self._constant(self._integers[value])
+        if not is_dataclass(node):
+            return None
+        make = self._record(node)
+        return self._type(node, make) if make is not None and isinstance(node, _TYPES) else make
+
+    def _text(self, text: str) -> _Make | None:
+        place = self._names.get(text)
+        if place is None:
+            return None
+        self.found.add(place)
+        return lambda pieces, columns, line: pieces[place]
+
+    def _integer(self, value: int) -> _Make | None:
+        place = self._integers.get(abs(value))
+        if place is None:
+            return None
+        self.found.add(place)
+        if value < 0:
+            return lambda pieces, columns, line: -int(pieces[place])
+        return lambda pieces, columns, line: int(pieces[place])
+
+    def _name(self, place: int) -> _Make:
+        self.found.add(place)
+        interned = self._interned_names
+        return lambda pieces, columns, line: interned[pieces[place]]
+
+    def _constant(self, place: int) -> _Make:
+        self.found.add(place)
+        interned = self._interned_integers
+        return lambda pieces, columns, line: interned[pieces[place]]
+
+    def _span(self, span: Span) -> _Make:
+        start, shift = self._position(span.column)
+        end, tail = self._position(span.end_column)
+        if shift == tail == 0:
+            return lambda pieces, columns, line: Span(line, columns[start], line, columns[end])
+        return lambda pieces, columns, line: Span(line, columns[start] + shift, line, columns[end] + tail)
+
+    def _position(self, column: int) -> tuple[int, int]:
+        """The piece that a column falls into, and how far behind its start."""
+        exact = self._columns.get(column)
+        if exact is not None:
+            return exact, 0
+        piece = max(index for index, start in enumerate(self._starts) if start <= column)
+        return piece, column - self._starts[piece]
+
+    def _tuple(self, items: tuple[object, ...]) -> _Make | None:
+        makes = [self._make(item) for item in items]
+        varying = [(index, make) for index, make in enumerate(makes) if make is not None]
+        if not varying:
+            return None
+        if len(varying) == len(items):
+            every = [make for _, make in varying]
+            return lambda pieces, columns, line: tuple([make(pieces, columns, line) for make in every])
+
+        def fill(pieces: list[str], columns: list[int], line: int) -> tuple[object, ...]:
+            filled = [*items]
+            for index, make in varying:
+                filled[index] = make(pieces, columns, line)
+            return tuple(filled)
+
+        return fill
+
+    def _record(self, node: Any) -> _Make | None:
+        kind = type(node)
+        values = [getattr(node, field.name) for field in fields(node)]
+        makes = [self._make(value) for value in values]
+        varying = [(index, make) for index, make in enumerate(makes) if make is not None]
+        if not varying:
+            return None
+
+        def fill(pieces: list[str], columns: list[int], line: int) -> object:
+            filled = values[:]
+            for index, make in varying:
+                filled[index] = make(pieces, columns, line)
+            return kind(*filled)
+
+        return fill
+
+    def _type(self, node: object, make: _Make) -> _Make:
+        # Annotations repeat far more than lines do: look the whole type up by the holes it has.
+        mine = _Builder(
+            names=self._names,
+            integers=self._integers,
+            columns=self._starts,
+            share=self._share,
+            interned_names=self._interned_names,
+            interned_integers=self._interned_integers,
+        )
+        mine._record(node)
+        first, last = min(mine.found), max(mine.found) + 1
+        known: dict[tuple[str, ...], ir.Type] = {}
+        share = self._share
+
+        def find(pieces: list[str], columns: list[int], line: int) -> ir.Type:
+            key = tuple(pieces[first:last:2])
+            type_ = known.get(key)
+            if type_ is None:
+                made: ir.Type = make(pieces, columns, line)
+                type_ = known[key] = share.setdefault(made, made)
+            return type_
+
+        return find
