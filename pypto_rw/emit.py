@@ -164,6 +164,8 @@ class Emitter:
             kind = step[0]
             if kind == "eval":
                 self._value(step[1], frame)
+            elif kind == "reserve":
+                frame.reserved[step[1][1]] = self._define(step[1], frame)
             elif kind == "becomes":
                 self._becomes(step[1], self._value(step[2], frame), frame)
             elif kind == "retype":
@@ -227,6 +229,9 @@ class Emitter:
             frame.result = owned
             return owned
         _, slot, like, wish, type_ = spec
+        if (reserved := frame.reserved.pop(slot, None)) is not None:
+            frame.slots[slot] = reserved
+            return reserved
         if like is not None:
             operand = Var(frame.instance.result or "") if like[0] == "res" else frame.instance.operands[like[1]]
             wish = operand.name + wish if isinstance(operand, Var) else ""
@@ -285,4 +290,5 @@ class _Frame:
     slots: list[str | None]
     values: dict[int, str] = field(default_factory=dict)
     extents: dict[int, str] = field(default_factory=dict)
+    reserved: dict[int, str] = field(default_factory=dict)
     result: str | None = None

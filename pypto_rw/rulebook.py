@@ -108,6 +108,8 @@ class RuleFile:
 _FACT = re.compile(r'(?:^|(?<=\) ))\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M)
 _RULE = re.compile(r"^\((?:rule|rewrite|birewrite|datatype|constructor|function|relation|sort|ruleset)\b")
 _ARGUMENT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(-?\d+)|\((\w[\w-]*)\)')
+_UNESCAPE = re.compile(r'\\([\\"n])')
+_ESCAPED = {"\\": "\\", '"': '"', "n": "\n"}
 _REQUIRES = re.compile(r"^; requires: (\S+)", re.M)
 _NAMED = re.compile(r':name "([^"\n]+)"')
 _FORM_SORTS = {
@@ -265,4 +267,4 @@ def _form(name: str, arguments: tuple[str, ...], path: Path, line: int) -> Form:
                 f"cannot read the parameter {word!r} of a form; kinds: {', '.join(_FORM_SORTS)}", path, line
             )
         parameters.append((parameter, _FORM_SORTS[kind]))
-    return Form(name, tuple(parameters), arguments[1].replace('\\"', '"').replace("\\\\", "\\"))
+    return Form(name, tuple(parameters), _UNESCAPE.sub(lambda m: _ESCAPED[m[1]], arguments[1]))

@@ -53,7 +53,7 @@ def promoted(a: DType, b: DType) -> DType:
     if a_float:
         return a if _FLOAT_WIDTH[a] >= _FLOAT_WIDTH[b] else b
     if {a, b} == {DType.INDEX, DType.INT64}:
-        return a  # one width: no cast node between them
+        return DType.INT64  # one width: no cast node between them
     if DType.INDEX in (a, b):
         return DType.INDEX
     wa, wb = _INTEGER_WIDTH.get(a, 0), _INTEGER_WIDTH.get(b, 0)

@@ -65,6 +65,7 @@ class Refused(Exception):
     def __init__(self, code: str, message: str, span: Span = NOWHERE, help: str = "", rule: str = "") -> None:
         super().__init__(message)
         self.code, self.message, self.span, self.help, self.rule = code, message, span, help, rule
+        self.name: str | None = None
 
     def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
         """The refusal at its own place, or at `span` where it has none."""
@@ -480,11 +481,13 @@ def undefined(name: str) -> Refused:
     """Refusal of a name without a definition."""
     if name.endswith("__FREE_VAR"):
         return Refused("undefined-name", f"{name} has no definition: the dump was printed from malformed IR")
-    return Refused(
+    refused = Refused(
         "undefined-name",
-        f"cannot materialize symbol {name}: it has no definition here",
+        f"cannot materialize symbol {name}: it has no definition",
         help=f"define {name} before its use, or pass it as a parameter {name}: pl.Scalar[pl.INDEX]",
     )
+    refused.name = name
+    return refused
 
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:

@@ -77,7 +77,7 @@ def require(region: Region) -> None:
             f'pl.MemRef("{region.base}", slots={memref.slots}) cannot become a region for the PTOAS planner '
             f"(first tile {name}): {reason}",
             span,
-            "give each slot one tile type and select it where it is used, or use the default planner (--planner pypto)",
+            "give each slot one tile type and select it where it is used, or use the default memory_planner (--planner pypto)",
         )
 
 
@@ -94,10 +94,10 @@ def _blocker(region: Region, first: ir.TileType) -> str | None:
     shown = _shown(first)
     for n, t, _ in region.tiles:
         if _shown(t) != shown:
-            return f"the tiles {region.tiles[0][0]} ({shown}) and {n} ({_shown(t)}) have different types"
+            return f"its slots are differently shaped: {region.tiles[0][0]} is {shown}, {n} is {_shown(t)}"
     for n, t, _ in region.tiles:
         if not all(isinstance(e, ir.Int) for e in effective_view(t).valid):
-            return f"the valid_shape of {n} is only known at run time"
+            return f"{n} has a runtime valid shape"
     for n, t, _ in region.tiles:
         if effective_view(t).valid != effective_view(first).valid:
             return f"the tiles {region.tiles[0][0]} and {n} have different valid_shape"
@@ -106,7 +106,7 @@ def _blocker(region: Region, first: ir.TileType) -> str | None:
     if region.merged:
         return f"the slot {sorted(region.merged)[0]} is carried by a loop or merged by an if"
     if region.twice is not None:
-        return f"{region.twice[0]} and {region.twice[1]} select slots in one iteration of one loop"
+        return f"{region.twice[0]} and {region.twice[1]} are live at once, in one iteration of one loop"
     return None
 
 

@@ -58,6 +58,8 @@ class _Compiler:
             return []
         if head == "eval":
             return [("eval", self.value(term[1]))]
+        if head == "reserve":
+            return [("reserve", self.value(term[1]))]
         if head == "becomes":
             return [("becomes", self.value(term[1]), self.value(term[2]))]
         if head == "retype":

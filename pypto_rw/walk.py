@@ -203,9 +203,23 @@ class Walker:
             try:
                 out.extend(self.statement(stmt))
             except Refused as refused:
+                self._explain_symbol(refused)
                 self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
                 self._poison(stmt)
         return out
+
+    def _explain_symbol(self, refused: Refused) -> None:
+        """A symbol that only a parameter's valid_shape names is no argument of the function: say so."""
+        if refused.code != "undefined-name" or refused.name is None:
+            return
+        refused.message = f"{refused.message} in {self.function.name}"
+        for p in self.function.params:
+            view = p.type.view if isinstance(p.type, ir.TensorType) else None
+            if view is not None and view.valid and refused.name in names_in(view.valid):
+                refused.help = (
+                    f"{refused.name} stands only in the pl.TensorView(valid_shape=…) of the parameter {p.name}: pass it as "
+                    f"{refused.name}: pl.Scalar[pl.INDEX], or give pl.load the valid_shape it should read"
+                )
 
     def _poison(self, stmt: ir.Stmt) -> None:
         """After a refusal: the targets keep their written type, so that one fault is reported once."""
@@ -384,7 +398,9 @@ class Walker:
         if name is None:
             return None, None
         shares = None
-        written = self.place(name, written if written is not None else self._deduced(call, signature, name))
+        written = written if written is not None else self._deduced(call, signature, name)
+        if not (signature.trait("makes") or ("",))[0].startswith("popped"):
+            written = self.place(name, written)
         value = Value(written)
         arguments = bind(call, signature)
         if isinstance(written, ir.TileType) and written.memref is not None:
@@ -498,7 +514,7 @@ class Walker:
             step = stmt.bounds[2] if len(stmt.bounds) == 3 else step
         known = self.shaper.resolved(step)
         if isinstance(known, ir.Int) and known.value <= 0:
-            raise Refused("loop-step", f"the step of a loop must be positive; got {known.value}")
+            raise Refused("loop-step", f"scf.for needs a positive step; this loop's is {known.value}")
         lo, hi, by = map(self._bound, (start, stop, step))
         carries = self._carries(stmt.carried, stmt.initial, stmt.body)
         dtype = next(

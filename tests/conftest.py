@@ -1,0 +1,34 @@
+"""Shared by all tests: the console command as a subprocess, and where the development corpus is, if anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def pypto_rw_command() -> Run:
+    """Run `pypto-rw ARGS` and give its result."""
+
+    def run(*arguments: str, stdin: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pypto_rw", *arguments], input=stdin, capture_output=True, text=True, cwd=cwd
+        )
+
+    return run
+
+
+@pytest.fixture
+def corpus() -> Path:
+    """The conformance corpus of the development checkout; the test is skipped where it is not there."""
+    found = ROOT.parent / "shared" / "corpus"
+    if not found.is_dir():
+        pytest.skip("no conformance corpus beside the repository")
+    return found

@@ -1,0 +1,56 @@
+"""Imports run one way; files stay readable; the package carries its data."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "pypto_rw"
+LAYERS = [
+    {"diagnostics", "resources"},
+    {"ir"},
+    {"layout", "mlir", "scalars", "rulebook"},
+    {"syntax", "terms", "engine", "template", "unit", "verify"},
+    {"emit", "typing"},
+    {"shapes"},
+    {"slots", "nodes"},
+    {"walk", "regions"},
+    {"lower"},
+    {"api", "examples"},
+    {"cli"},
+    {"__main__"},
+]
+_LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def _room(path: str) -> str:
+    return path.split("/")[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", sorted(p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py")))
+def test_imports_run_one_way(path: str) -> None:
+    room = _room(path)
+    if room == "__init__":
+        return
+    for node in ast.walk(ast.parse((PACKAGE / path).read_text())):
+        modules: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pypto_rw"):
+            modules = [f"pypto_rw.{a.name}" for a in node.names] if node.module == "pypto_rw" else [node.module]
+        elif isinstance(node, ast.Import):
+            modules = [a.name for a in node.names if a.name.startswith("pypto_rw")]
+        for module in modules:
+            other = module.split(".")[1]
+            assert other == room or _LEVEL[other] < _LEVEL[room] or (other in LAYERS[_LEVEL[room]]), (
+                f"{path} imports {module}, which is above it"
+            )
+
+
+def test_only_the_engine_knows_egglog_and_only_the_syntax_knows_lark() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        room = _room(path.relative_to(PACKAGE).as_posix())
+        assert room == "engine" or "import egglog" not in text, path
+        assert room == "syntax" or "import lark" not in text, path
