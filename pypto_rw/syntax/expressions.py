@@ -53,6 +53,10 @@ _PYTHON_CALLS = {
     "max": "pl.max(a, b)",
     "range": "pl.range(n)",
     "len": "the extent itself",
+    "print": "a pl.store; kernels do not print",
+    **dict.fromkeys(("enumerate", "zip", "map", "filter", "reversed", "iter"), "a loop over pl.range(n)"),
+    **dict.fromkeys(("sum", "any", "all", "sorted", "round", "pow"), "the op of pl that does it"),
+    **dict.fromkeys(("list", "dict", "set", "str"), "the value itself"),
 }
 
 
@@ -94,6 +98,10 @@ class Expressions:
                     token.span,
                     hints if close else "",
                 )
+        elif dot and (close := near(group, [*GROUPS])) and group != "pld" and group != "self":
+            head = token.text[: len(token.text) - len(path)]
+            hints = " or ".join(f"{head}{word}.{member}" for word in close.split(" or "))
+            raise Refusal("unknown-name", f"`{token.text}` is not known", token.span, f"did you mean {hints}?")
         elif not dot and path not in DTYPES and path not in MARKERS and path not in ("program", "function"):
             raise _unknown_constant(token, path)
         return Part(ir.Symbol(path), token, token)
@@ -160,6 +168,13 @@ class Expressions:
 
     def subscript(self, c: list[Any]) -> Part:
         value: Part = c[0]
+        if isinstance(value.node, ir.Tuple) and value.node.brackets == "[":
+            raise Refusal(
+                "missing-comma",
+                "`[` stands directly after `]`; a comma is missing between them",
+                c[1].span,
+                "write `,` between two arguments",
+            )
         return self._over(Subscript(value, c[2]), [*c[2], Argument(None, value)], value.first, c[3])
 
     def _over(

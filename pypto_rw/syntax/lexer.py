@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from pypto_rw.diagnostics import Span
 from pypto_rw.syntax.tokens import Lexicon, Refusal, Token
@@ -24,7 +25,8 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(
     r"(?P<int>0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|[1-9](?:_?\d)*|0(?:_?0)*)"
-    r"|(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][-+]?\d+)?|\d(?:_?\d)*[eE][-+]?\d+"
+    r"|(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][-+]?\d+)?|\d(?:_?\d)*[eE][-+]?\d+",
+    re.A,
 )
 _OPERATORS = {
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "/", "//", "%", "<<", ">>", "&", "|", "^"), "OP"),
@@ -47,6 +49,7 @@ _OPERATORS = {
     "{": "LBRACE",
     "}": "RBRACE",
 }
+_SIGNS = frozenset(("-", "+", "~", "not"))
 CLOSER = {"(": ")", "[": "]", "{": "}"}
 _SMART_QUOTES = "‘’‚‛“”„‟«»`´＂＇"
 _UNSUPPORTED = {
@@ -88,12 +91,38 @@ class Lexer:
         self._lexicon = lexicon
         self._ready = ready
         self._line = 0  # index into `lines`
+        self._start = 0  # that of the first line of the statement
+        self._running: Iterator[Token] = iter(())
         self._tabs: bool | None = None
 
     def __iter__(self) -> Iterator[Token]:
-        for token in self._tokens():
+        self._running = self._tokens()
+        for token in self._running:
             self.previous, self.current = self.current, token
             yield token
+
+    def statement(self) -> list[Token]:
+        """The tokens of the statement `current` belongs to, as far as they can be read."""
+        again = Lexer(self.lines, self._lexicon, {})
+        again._line = self._start
+        text = self.lines[self._start]
+        found: list[Token] = []
+        with suppress(Refusal):
+            found.extend(again._logical_line(len(text) - len(text.lstrip(" \t\f"))))
+        return found
+
+    def next_line(self) -> int:
+        """Number of the next line with a statement, or of the last line."""
+        for number in range(self._line, len(self.lines)):
+            body = self.lines[number].strip(" \t\f")
+            if body and not body.startswith("#"):
+                return number + 1
+        return len(self.lines)
+
+    def drain(self) -> None:
+        """Read to the end of the file. Raises Refusal for what is wrong there."""
+        for _ in self._running:
+            pass
 
     def _tokens(self) -> Iterator[Token]:
         lines, count, ready = self.lines, len(self.lines), self._ready
@@ -122,6 +151,7 @@ class Lexer:
                     self._line = number
                     yield Token("READY", text, statement, number, len(indent) + 1, len(text) + 1)
                     continue
+            self._start = self._line
             yield from self._logical_line(len(indent))
         for _ in indents[1:]:
             yield Token("DEDENT", "", "", count, 1, 1)
@@ -166,6 +196,7 @@ class Lexer:
         """Tokens of the statement that starts here, brackets and `\\` continuing it over several lines."""
         brackets, lexicon = self.brackets, self._lexicon
         end = position + 1
+        signs = 0
         while True:
             text = self.lines[self._line]
             number = self._line + 1
@@ -177,7 +208,11 @@ class Lexer:
                 start, position = position, match.end()
                 if kind == "space" or kind == "comment":
                     continue
-                column, end = start + 1, position + 1
+                column, last, end = start + 1, number, position + 1
+                signs = signs + 1 if word in _SIGNS else 0
+                if signs > DEEPEST_BRACKET:
+                    place = Span(number, column, number, end)
+                    raise Refusal("too-deep", f"more than {DEEPEST_BRACKET} signs in a row", place)
                 if kind == "name":
                     type_, value = lexicon[word]
                     if type_ == "KEYWORD":
@@ -207,7 +242,7 @@ class Lexer:
                     yield from self._string(word, start)
                     text, number = self.lines[self._line], self._line + 1
                     position, size = self._after, len(text)
-                    end = position + 1
+                    last, end = number, position + 1
                 elif word == "\\" and not text[position:].strip(" \t\f"):
                     if self._line + 1 >= len(self.lines):
                         raise Refusal("continuation", "the file ends after `\\`", Span(number, column, number, end))
@@ -218,7 +253,7 @@ class Lexer:
             else:
                 self._line += 1
                 if not brackets:
-                    yield Token("NEWLINE", "", "", number, end, end)
+                    yield Token("NEWLINE", "", "", last, end, end)
                     return
                 if self._line >= len(self.lines):
                     raise unclosed(brackets[-1])
@@ -369,5 +404,7 @@ def _bad_character(text: str, index: int, line: int) -> Refusal:
         )
     if char == "\\":
         return Refusal("continuation", "`\\` continues a line only as its last character", place)
+    if char == "!":
+        return Refusal("bad-character", "`!` is not part of the language", place, "write `not`")
     shown = f"`{char}` (U+{ord(char):04X})" if char.isprintable() else f"the character U+{ord(char):04X}"
     return Refusal("bad-character", f"{shown} is not part of the language", place)

@@ -345,7 +345,7 @@ class Statements(Expressions):
         self, target: Several, given: Part | None, initial: tuple[ir.Expr, ...]
     ) -> tuple[str, tuple[str, ...]]:
         parts = target.parts
-        if len(parts) == 1 and not target.comma:
+        if len(parts) == 1 and not target.comma and not isinstance(parts[0].node, ir.Tuple):
             if given is not None and isinstance(parts[0].node, ir.Name):
                 raise Refusal(
                     "init-values",
@@ -354,7 +354,7 @@ class Statements(Expressions):
                     "write for i, (x,) in ...",
                 )
             return self._target(parts[0]), ()
-        if len(parts) != 2 or not isinstance(parts[1].node, ir.Tuple):
+        if len(parts) != 2 or not isinstance(parts[-1].node, ir.Tuple):
             raise Refusal(
                 "loop-target",
                 "a loop has one variable, or a variable and the carried values",

@@ -61,6 +61,7 @@ GROUPS: dict[str, frozenset[str]] = {
     ),
     "Level": frozenset(_LEVELS.split()),
     "Role": frozenset(("Orchestrator", "SubWorker")),
+    "ScopeMode": frozenset(("AUTO", "MANUAL")),
     "SplitMode": frozenset(("NONE", "UP_DOWN", "LEFT_RIGHT")),
     "adir": frozenset(["input", "output", "output_existing", "inout", "no_dep", "scalar"]),
 }
