@@ -195,7 +195,7 @@ class Lexer:
     def _logical_line(self, position: int) -> Iterator[Token]:
         """Tokens of the statement that starts here, brackets and `\\` continuing it over several lines."""
         brackets, lexicon = self.brackets, self._lexicon
-        end = position + 1
+        last, end = self._line + 1, position + 1  # where the last token ends
         signs = 0
         while True:
             text = self.lines[self._line]

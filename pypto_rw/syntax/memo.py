@@ -24,6 +24,8 @@ _Make = Callable[[list[str], list[int], int], Any]
 _PIECE = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\W\d][\w.]*(?:[(\[]|=(?!=))?|\.?\d(?:[\w.]|(?<=[eE])[-+](?=\d))*)"""
 )
+# A line that may give a name to a type or a part of one, in this line or in those that continue it.
+_BINDS = re.compile(r"\s*[^\W\d]\w*\s*=\s*(?:\(\s*)*(?:\w+\.[A-Z]|\w*\Z|\\)|.*\\\Z")
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
 _NAME, _INTEGER, _NEVER = "\x01", "\x02", "\x03"
 MARKS = _NAME + _INTEGER + _NEVER
@@ -60,15 +62,18 @@ class Memo:
         self._met: dict[str, int] = {}  # how often a template without a maker was met
         self._names = _Names()
         self._integers = _Integers()
-        self._known_constants = 0
+        self._known_constants: frozenset[str] = frozenset()
+        self._wait = False
         self._constants = constants
 
     def __call__(self, text: str, number: int) -> ir.Stmt | None:
-        if text[0] not in " \t" or "#" in text or "\\" in text:
+        if text[0] not in " \t" or "#" in text or "\\" in text or self._wait:
+            # The parser knows the names of a line only when it sees the next one.
+            self._wait = _BINDS.match(text) is not None
             return None
-        if len(self._constants) != self._known_constants:
+        if self._constants.keys() != self._known_constants:
             # A name that was a hole may stand for a constant from here on.
-            self._known_constants = len(self._constants)
+            self._known_constants = frozenset(self._constants)
             self._kinds.clear()
         pieces = _PIECE.split(text)
         template = pieces[:]
@@ -79,10 +84,10 @@ class Memo:
             times = self._met.get(key, 0) + 1
             self._met[key] = times
             # A template met a few times only is not worth a parse more.
-            if times != _WORTHWHILE or _NEVER in key:
-                return None
-            make = self._learn(pieces, kinds)
+            if times == _WORTHWHILE and _NEVER not in key:
+                make = self._learn(pieces, kinds)
             if make is None:
+                self._wait = _BINDS.match(text) is not None
                 return None
             self._makers[key] = make
         statement: ir.Stmt = make(pieces, list(accumulate(map(len, pieces), initial=1)), number)
@@ -105,7 +110,7 @@ class Memo:
         line = "".join(filled)
         body = line.lstrip(" \t\f")
         statement = self._parse_line(body)
-        if not isinstance(statement, _ONE_LINE):
+        if not isinstance(statement, _ONE_LINE) or _names_a_record(statement):
             return None
         builder = _Builder(
             names=names,
@@ -118,6 +123,15 @@ class Memo:
         make = builder.maker(statement)
         # A stand-in that the tree does not show was put to some use that other values may not be good for.
         return make if builder.found == {*names.values(), *integers.values()} else None
+
+
+def _names_a_record(statement: object) -> bool:
+    """The lines that follow may use the name in their types: the parser has to see it."""
+    match statement:
+        case ir.Assign(value=ir.TypeExpr() | ir.Call("MemRef" | "TensorView" | "TileView")):
+            return True
+        case _:
+            return False
 
 
 class _Kinds(dict[str, str]):

@@ -65,7 +65,9 @@ def _memo(lexicon: Lexicon, actions: Modules, comments: dict[int, tuple[str, ...
     def parse_line(line: str) -> object:
         nonlocal machine
         if machine is None:
-            machine = Machine(Modules({}, lexicon.prefix, None))
+            alone = Modules({}, lexicon.prefix, None)
+            alone.types.shared = actions.types.shared
+            machine = Machine(alone)
         try:
             return machine.parse(Lexer([line], lexicon, {}), "line")
         except (Refusal, Unexpected):
