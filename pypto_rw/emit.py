@@ -45,6 +45,7 @@ class Emitter:
     def __init__(self, *, reference: bool) -> None:
         self.reference = reference
         self.names: set[str] = set()
+        self.wishes: dict[str, str] = {}  # names to ask for instead
         self.bound: dict[str, str] = {}
         self.owned: dict[str, str] = {}
         self.types: dict[str, str] = {}
@@ -70,7 +71,7 @@ class Emitter:
 
     def named(self, wish: str) -> str:
         """`wish` as an SSA name, or a numbered one where it is taken."""
-        wish = mlir.sanitized(wish)
+        wish = mlir.sanitized(self.wishes.get(wish, wish))
         if not wish or wish in self.names:
             return self.number()
         self.names.add(wish)

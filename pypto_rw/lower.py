@@ -6,6 +6,7 @@ above it, what the body asked for: constants, tensor views, hoisted handles. Sou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -192,6 +193,8 @@ class _Printer:
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
+        if settings.reference:
+            self.emitter.wishes.update(second_names(self.function.body))
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
@@ -226,7 +229,8 @@ class _Printer:
                 assert isinstance(offset, ir.Int)
                 e.constant(offset.value, offset.dtype.value)
         for p in self.tensors:
-            self._request_dimensions(p.type)
+            if p.name not in self.walked.unviewed:
+                self._request_dimensions(p.type)
         for alloc in given:
             self._declare(alloc)
         e.lines = []
@@ -496,6 +500,35 @@ _HIDDEN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("__pypto_spmd_block_num", ("__pypto_spmd_block_idx", "__pypto_spmd_block_num")),
     ("__pypto_spmd_subblock_idx", ("__pypto_spmd_subblock_idx",)),
 )
+
+
+_RENAMED = re.compile(r"(\w+?)_\d+")
+
+
+def second_names(body: tuple[ir.Stmt, ...]) -> dict[str, str]:
+    """Variables of an else branch that a dump renamed, and the name they have in memory.
+
+    A dump names the second variable `x` of a function `x_1`. Where a branch replays its sibling, the reference has two
+    variables `x` and gives the second one a number (types-and-memory.md §3.4)."""
+    found: dict[str, str] = {}
+    for s in ir.statements(body):
+        if isinstance(s, ir.If) and s.orelse:
+            first = set(_defined(s.body))
+            for name in _defined(s.orelse):
+                if (m := _RENAMED.fullmatch(name)) and m[1] in first:
+                    found[name] = m[1]
+    return found
+
+
+def _defined(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
+    for s in ir.statements(body):
+        match s:
+            case ir.Assign() | ir.Yield():
+                yield from s.targets
+            case ir.For():
+                yield from (s.variable, *s.carried)
+            case ir.While():
+                yield from s.carried
 
 
 def _scalar_text(c: Carry) -> str:

@@ -105,7 +105,9 @@ class RuleFile:
     rule_lines: dict[str, int] = field(default_factory=dict, compare=False)
 
 
-_FACT = re.compile(r'(?:^|(?<=\) ))\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M)
+_FACT = re.compile(
+    r'(?:^|(?<=\) ))\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M
+)
 _RULE = re.compile(r"^\((?:rule|rewrite|birewrite|datatype|constructor|function|relation|sort|ruleset)\b")
 _ARGUMENT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(-?\d+)|\((\w[\w-]*)\)')
 _UNESCAPE = re.compile(r'\\([\\"n])')

@@ -189,6 +189,21 @@ class Shaper:
         )
         return Instance(shape, tuple(key.operands))
 
+    def assigned(self, expr: ir.Expr, own: ir.DType, wanted: ir.DType) -> Operand:
+        """Operand for the right side of an assignment to a variable of dtype `wanted`.
+
+        An integer operator is computed in the dtype of the variable, as the reference's in-memory node is."""
+        expr = self.resolved(expr)
+        integers = own.value.strip("U").startswith("IN") and wanted.value.strip("U").startswith("IN")
+        if (
+            own in (wanted, ir.DType.INDEX)
+            or not integers
+            or not isinstance(expr, ir.Binary)
+            or expr.op not in OPERATORS
+        ):
+            return self.scalar(expr)
+        return self.operator(OPERATORS[expr.op], (expr.left, expr.right), wanted)
+
     def index(self, expr: ir.Expr) -> Operand:
         """Operand for an extent or a loop bound, as an index value."""
         expr = self.resolved(expr)

@@ -79,4 +79,3 @@ def pipe_regions(
         size_, count = sizes[key]
         offset += (2 if key[1] == 3 else 1) * count * size_
     return regions, clashes
-

@@ -126,6 +126,7 @@ class Walked:
     used: set[str]
     hidden: set[str] = field(default_factory=set)
     regions: list[Instance] = field(default_factory=list)
+    unviewed: set[str] = field(default_factory=set)  # tensors of which only the pointer is used
 
 
 class Walker:
@@ -157,6 +158,7 @@ class Walker:
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.redirected: dict[str, object] = {}
         self.regions: dict[str, Instance] = {}
+        self.unviewed: set[str] = {"__gm_pipe_buffer"}
         self._types_in: dict[object, set[object]] | None = None
 
     def walk(self) -> Walked:
@@ -174,7 +176,14 @@ class Walker:
         body = self.block(self.function.body)
         self.hidden |= self.shaper.hidden
         return Walked(
-            self.function, body, self.tiles, self.offsets, self.used, self.hidden, list(self.regions.values())
+            self.function,
+            body,
+            self.tiles,
+            self.offsets,
+            self.used,
+            self.hidden,
+            list(self.regions.values()),
+            self.unviewed,
         )
 
     def _regions(self) -> None:
@@ -197,7 +206,11 @@ class Walker:
         """Nodes of a block; a refused statement is reported and left out."""
         out: list[Node] = []
         for stmt in body:
-            if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Item) and isinstance(stmt.value.value, ir.Name):
+            if (
+                isinstance(stmt, ir.Assign)
+                and isinstance(stmt.value, ir.Item)
+                and isinstance(stmt.value.value, ir.Name)
+            ):
                 self.elements.setdefault(stmt.value.value.id, {})[stmt.value.index] = stmt
         for stmt in body:
             try:
@@ -275,9 +288,9 @@ class Walker:
                 yield self._alias(name, value.id, found, stmt)
                 return
         self._use(value)
-        operand = self.shaper.scalar(value)
         dtype = self.shaper.dtype(value)
         written = stmt.type if isinstance(stmt.type, ir.ScalarType) else ir.ScalarType(dtype)
+        operand = self.shaper.assigned(value, dtype, written.dtype)
         known = bounds(value, {n: v.bounds for n, v in self.values.items()})
         constant = self.shaper.resolved(value)
         self.values[name] = Value(
@@ -325,6 +338,8 @@ class Walker:
         for parameter, argument in bind(call, signature).items():
             if unseen is None or parameter not in unseen:
                 self._use(argument)
+            elif isinstance(argument, ir.Name):
+                self.unviewed.add(argument.id)
         if name is not None and isinstance(written, ir.TupleType):
             yield from self._pair(call, signature, name, written, span)
             return
@@ -360,7 +375,9 @@ class Walker:
         for k in range(len(written.items)):
             stmt = elements.get(k)
             if stmt is None or not isinstance(stmt.type, ir.TileType) or stmt.type.memref is None:
-                raise Refused("tuple-element", f"element {k} of {name} must be bound to a tile with an allocation", call.span)
+                raise Refused(
+                    "tuple-element", f"element {k} of {name} must be bound to a tile with an allocation", call.span
+                )
             value = self._tile(stmt.targets[0], stmt.type)
             self.values[stmt.targets[0]] = value
             results.append((stmt.targets[0], value))

@@ -26,7 +26,7 @@ def test_a_refusal_is_on_stderr_and_exits_1(pypto_rw_command: Run) -> None:
     assert result.stderr == (
         "<stdin>:9:98: error[operand-kind]: tile.muls: lhs must be a tile, but x is a tensor\n"
         f"    9 | {BAD.splitlines()[8]}\n"
-        f"      | {" " * 97}{'^' * len('pl.tile.muls(x, 0.5)')}\n"
+        "      | " + " " * 97 + "^" * len("pl.tile.muls(x, 0.5)") + "\n"
         "  help: load the tensor into a tile first (pl.load), or store the tile (pl.store)\n"
     )
 
