@@ -367,6 +367,9 @@ def unclosed(opened: Token) -> Refusal:
 
 
 def _unsupported(word: str, line: int, column: int) -> Refusal:
+    if "." in word:
+        place = Span(line, column, line, column + len(word))
+        return Refusal("keyword-as-name", f"a part of `{word}` is a keyword of Python", place, "write `_` after it")
     return Refusal(
         "unsupported-syntax",
         f"`{word}` is Python, but not part of the kernel language",

@@ -49,7 +49,7 @@ def explain(error: Unexpected, lexer: Lexer) -> Refusal:
     layout = _layout(token, expected, before, lexer)
     if layout is not None:
         return layout
-    inside = bool(lexer.brackets)
+    inside = lexer.brackets[-1].text if lexer.brackets else ""
     opened = _open_bracket(lexer)
     if opened is not None:
         return opened
@@ -58,6 +58,7 @@ def explain(error: Unexpected, lexer: Lexer) -> Refusal:
         or _equal(token, first, before)
         or _python(token, expected, first, before, words)
         or _misplaced(token)
+        or _set(token, inside)
         or _neighbours(token, before, inside)
         or _other(token, expected)
     )
@@ -189,7 +190,14 @@ def _misplaced(token: Token) -> Refusal | None:
     return Refusal("misplaced-call", message, token.span, help_.format(token.text))
 
 
-def _neighbours(token: Token, before: Token | None, inside: bool) -> Refusal | None:
+def _set(token: Token, inside: str) -> Refusal | None:
+    if inside != "{" or token.type not in ("COMMA", "RBRACE"):
+        return None
+    message = "a set is not part of the kernel language; braces hold keys and values"
+    return Refusal("unsupported-syntax", message, token.span, 'write {"key": value}, or a list: [a, b]')
+
+
+def _neighbours(token: Token, before: Token | None, inside: str) -> Refusal | None:
     if before is None or before.type not in _ENDS or token.type not in _STARTS:
         return None
     if inside:

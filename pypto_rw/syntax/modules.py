@@ -7,7 +7,7 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
-from pypto_rw.syntax.parts import Applied, Part, between
+from pypto_rw.syntax.parts import Applied, Part, Record, between
 from pypto_rw.syntax.statements import Statements, too_deep
 from pypto_rw.syntax.tokens import Refusal, Token, near
 
@@ -34,6 +34,7 @@ class Modules(Statements):
         super().__init__(comments)
         self._import_name = prefix
         self._header = header
+        self._locals: list[tuple[str, Part | None]] = []
 
     def file(self, c: list[Any]) -> ir.Module:
         """The module of one file's statements."""
@@ -133,10 +134,24 @@ class Modules(Statements):
     def assign(self, c: list[Any]) -> ir.Stmt:
         statement = super().assign(c)
         first: Token = c[0].parts[0].first
-        # Column 1 is the file level: nothing else can stand there.
-        if first.column == 1 and not c[0].comma and not c[2].comma:
-            self.constants[first.text] = c[2].parts[0]
+        # Column 1 is the file level: nothing else can stand there. In a function, a name for a type or for a part
+        # of one holds to the function's end.
+        if not c[0].comma and not c[2].comma:
+            part: Part = c[2].parts[0]
+            if first.column == 1:
+                self.constants[first.text] = part
+            elif isinstance(part.node, Record | Applied):
+                self._locals.append((first.text, self.constants.get(first.text)))
+                self.constants[first.text] = part
         return statement
+
+    def _forget_locals(self) -> None:
+        while self._locals:
+            name, before = self._locals.pop()
+            if before is None:
+                del self.constants[name]
+            else:
+                self.constants[name] = before
 
     # --------------------------------------------------------------------------------- definitions
 
@@ -210,6 +225,7 @@ class Modules(Statements):
         result: ir.Type | None = None
         if isinstance(c[-3], Part):
             result = self.types.read(c[-3])
+        self._forget_locals()
         body = c[-1]
         attrs: tuple[tuple[str, ir.Expr], ...] = ()
         match body:

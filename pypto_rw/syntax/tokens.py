@@ -116,6 +116,8 @@ class Lexicon(dict[str, tuple[str, str]]):
         head, dot, rest = text.partition(".")
         if not dot:
             found = ("KEYWORD" if keyword.iskeyword(text) else "NAME", text)
+        elif any(map(keyword.iskeyword, text.split("."))):
+            found = ("KEYWORD", text)
         elif head == self.prefix:
             found = (_PL.get(rest, "DOTTED"), rest)
         elif head == self.distributed:

@@ -172,11 +172,7 @@ class Types:
             case ir.Name() | Record():
                 name, record = self._record(part)
                 if record is None:
-                    raise Refusal(
-                        "unknown-name",
-                        f"`{name}` is not defined at file level as a pl.MemRef, pl.TensorView or pl.TileView",
-                        part.span,
-                    )
+                    raise self._unbound(name, part)
                 match record.head.value:
                     case "MemRef":
                         return self._memref(record, name, part, None)
@@ -186,11 +182,21 @@ class Types:
                         return self._tile_view(record)
             case Subscript():
                 name, record = self._record(node.value)
+                if name is not None and record is None:
+                    raise self._unbound(name, node.value)
                 if record is not None and record.head.value == "MemRef":
                     return self._memref(record, name, part, node.arguments)
                 return None
             case _:
                 return None
+
+    def _unbound(self, name: str | None, part: Part) -> Refusal:
+        return Refusal(
+            "unknown-name",
+            f"`{name}` is not defined before as a pl.MemRef, pl.TensorView or pl.TileView",
+            part.span,
+            f'write {name} = pl.MemRef("{name}", slots=2) above the program',
+        )
 
     def _record(self, part: Part) -> tuple[str | None, Record | None]:
         node = part.node

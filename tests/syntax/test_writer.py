@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from modules import float_, modules
 from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw import ir
 from pypto_rw.syntax import parse
 from pypto_rw.syntax.writer import write
+from tests.syntax.modules import float_, modules
 
 INDEX, INT32, INT64 = ir.DType.INDEX, ir.DType.INT32, ir.DType.INT64
 FP16, FP32 = ir.DType.FP16, ir.DType.FP32
