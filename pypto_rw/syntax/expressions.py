@@ -335,13 +335,14 @@ class Expressions:
         return Part(Bounds(parts, not parts), first, last, deepest(parts, first, last))
 
     def _item(self, node: Subscript, span: Span) -> ir.Expr:
-        """`pair[0]` is an ir.Item, every other subscript a call of `getitem`."""
+        """`pair[0]` is an ir.Item, `hist[k]` reads an array; every other subscript is a call of `getitem`."""
         index = node.arguments[0].part.node
         if len(node.arguments) == 1 and isinstance(index, ir.Int) and node.arguments[0].name is None:
             if index.value >= 0:
                 return ir.Item(self.finish(node.value), index.value)
             raise Refusal("subscript", "an element is counted from 0", span)
-        return ir.Call("getitem", (self.finish(node.value), *self.indices(node)), (), (), span)
+        callee = "array.get_element" if one_index(node) else "getitem"
+        return ir.Call(callee, (self.finish(node.value), *self.indices(node)), (), (), span)
 
     def indices(self, node: Subscript) -> list[ir.Expr]:
         """What stands in the brackets: `i` as it is, `a : b` as [a, b], `:` as []."""
@@ -434,6 +435,11 @@ class _Chain:
                     return Part(float_(-node.value), operator, operand.last)
         unary = ir.Unary(operator.text, self._finish(operand), between(operator, operand.last))
         return Part(unary, operator, operand.last, deepest((operand,), operator, operand.last))
+
+
+def one_index(node: Subscript) -> bool:
+    """Is it `hist[k]`? Tuples have constant indices, tensors and tiles are read by op or by window: an array."""
+    return len(node.arguments) == 1 and not isinstance(node.arguments[0].part.node, Bounds)
 
 
 def unescaped(callee: str) -> str:

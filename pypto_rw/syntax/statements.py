@@ -6,7 +6,7 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
-from pypto_rw.syntax.expressions import Expressions
+from pypto_rw.syntax.expressions import Expressions, one_index
 from pypto_rw.syntax.parts import Argument, Dots, Part, Several, Subscript, between
 from pypto_rw.syntax.tokens import Refusal, Token
 from pypto_rw.syntax.types import split
@@ -44,7 +44,8 @@ class Statements(Expressions):
             # `hist[k] = v` gives `hist` a new value.
             updated = self._target(node.value)
             span = between(first, end)
-            call = ir.Call("setitem", (ir.Name(updated), *self.indices(node), self._value(values)), (), (), span)
+            callee = "array.update_element" if one_index(node) else "setitem"
+            call = ir.Call(callee, (ir.Name(updated), *self.indices(node), self._value(values)), (), (), span)
             return ir.Assign((updated,), None, call, span, self._note(first))
         return ir.Assign(self._targets(targets), None, self._value(values), between(first, end), self._note(first))
 
@@ -106,17 +107,18 @@ class Statements(Expressions):
         return ir.Evaluate(call, between(head, c[-1]))
 
     def yield_bare(self, c: list[Any]) -> ir.Stmt:
-        return ir.Yield((), None, self._yielded(c[2:-2]), between(c[0], c[-1]), self._note(c[0]))
+        return ir.Yield((), None, self._yielded(c[2:-2]), between(c[0], c[-1]), self._note(c[0]), between(c[0], c[-1]))
 
     def yield_bound(self, c: list[Any]) -> ir.Stmt:
         first = c[0].parts[0].first
-        return ir.Yield(self._targets(c[0]), None, self._yielded(c[4:-2]), between(first, c[-1]), self._note(first))
+        span, call = between(first, c[-1]), between(c[2], c[-1])
+        return ir.Yield(self._targets(c[0]), None, self._yielded(c[4:-2]), span, self._note(first), call)
 
     def yield_typed(self, c: list[Any]) -> ir.Stmt:
         target: Part = c[0]
         name, type_ = self._target(target), self.types.read(c[2])
         span = between(target.first, c[-1])
-        return ir.Yield((name,), type_, self._yielded(c[6:-2]), span, self._note(target.first))
+        return ir.Yield((name,), type_, self._yielded(c[6:-2]), span, self._note(target.first), between(c[4], c[-1]))
 
     def _yielded(self, arguments: list[list[Argument]]) -> tuple[ir.Expr, ...]:
         positional, _ = split(arguments[0] if arguments else (), ())
