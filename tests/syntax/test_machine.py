@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from marshal import dumps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_damaged_tables_are_built_anew(folder: Path, damage: bytes) -> None:
 
 def test_tables_of_something_else_are_built_anew(folder: Path) -> None:
     built = again()
-    values: tuple[object, ...] = (7, (1, 2), ({}, {}), ({"options": {}, "parser": {"lexer_conf": {}}}, {}))
+    values: tuple[Any, ...] = (7, (1, 2), ({}, {}), ({"options": {}, "parser": {"lexer_conf": {}}}, {}))
     for value in values:
         content = dumps(value)
         stored(folder).write_bytes(sha256(content).digest() + content)
