@@ -12,6 +12,7 @@ from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, print_walked
 from pypto_rw.rulebook import Rulebook, RuleFile
 from pypto_rw.syntax import parse
+from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Walker
 
 
@@ -116,7 +117,14 @@ def _one(example: Example, runner: Runner, target: str) -> str:
         params=params,
         kind="AIV" if "AIV" in example.words else "AIC" if "AIC" in example.words else "InCore",
     )
-    walker = Walker(engine, function, addresses=addresses, filename="example", place=memory)
+    walker = Walker(
+        engine,
+        function,
+        addresses=addresses,
+        filename="example",
+        place=memory,
+        surroundings=surroundings_of(function, (function,)),
+    )
     walked = walker.walk()
     diagnostics: list[Diagnostic] = list(walker.diagnostics)
     lines: list[str] = []
@@ -139,7 +147,7 @@ def _one(example: Example, runner: Runner, target: str) -> str:
         return ""
     if diagnostics:
         return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in diagnostics)
-    printed = [text.strip() for text in lines if "= pto.alloc_tile" not in text]
+    printed = [line.strip() for text in lines if "= pto.alloc_tile" not in text for line in text.split("\n")]
     expected = [re.sub(r"<(\w+)>", lambda m: types.get(f"%{m[1]}", m[0]), text) for text in example.prints]
     if printed != expected:
         short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v}

@@ -332,6 +332,7 @@ class Yield:
     values: tuple[Expr, ...]
     span: Span = field(default=NOWHERE, compare=False)
     comments: tuple[str, ...] = field(default=(), compare=False)
+    call_span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

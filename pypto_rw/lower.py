@@ -15,7 +15,7 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.template import Template, compile_code
-from pypto_rw.unit import Surroundings, pipe_regions
+from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, Walker, WhileLoop, names_in
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
@@ -37,8 +37,6 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
     functions = sorted(module.functions, key=lambda f: f.name)
     diagnostics: list[Diagnostic] = []
-    sets_up = frozenset(f"system.{core}_initialize_pipe" for core in ("aic", "aiv"))
-    regions, clashes = pipe_regions(module.functions, sets_up)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -59,7 +57,7 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
             function,
             addresses=settings.addresses,
             filename=settings.filename,
-            surroundings=Surroundings(function, regions, clashes),
+            surroundings=surroundings_of(function, module.functions),
         )
         walked.append(walker.walk())
         walkers.append(walker)
@@ -69,7 +67,10 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
         [w.shaper.parameter(p) for p in w.function.params if isinstance(p.type, ir.TensorType)] for w in walkers
     ]
     for f, params in zip(walked, parameters, strict=True):
-        for instance, span in (*_instances(f.body), *((p, f.function.span) for p in (*params, *f.regions))):
+        for instance, span in (
+            *_instances(f.body),
+            *((p, f.function.span) for p in (*params, *(r for r, _ in f.regions))),
+        ):
             templates.want(instance, span, f.function.name)
     diagnostics += templates.finish(settings.filename)
     if diagnostics:
@@ -234,10 +235,10 @@ class _Printer:
         for alloc in given:
             self._declare(alloc)
         e.lines = []
-        for region in self.walked.regions:
+        for region, span in self.walked.regions:
             assert region.result is not None
             e.owned[region.result] = e.named(region.result)
-            self._hoist(region)
+            self._hoist(region, span)
         self._nodes(self.walked.body)
         body, e.lines = e.lines, []
         return body
@@ -392,9 +393,10 @@ class _Printer:
             head = f"{', '.join(results)} = {head} iter_args({pairs}) -> ({types})"
         e.open(f"{head} {{")
         self._nodes(node.body)
-        e.location = here
         if scalars:
+            e.location = self._location(node.yield_span)
             values = [e.operand(y) for y in node.yields]
+            e.location = here
             e.line(f"scf.yield {', '.join(values)} : {', '.join(_scalar_text(c) for c, _, _ in scalars)}")
         e.close()
         for (c, _, _), name in zip(scalars, results, strict=True):
@@ -422,8 +424,9 @@ class _Printer:
             block = ", ".join(f"{a} : {_scalar_text(c)}" for a, (c, _) in zip(after, scalars, strict=True))
             e.middle(f"^bb0({block}):")
         self._nodes(node.body)
-        e.location = here
+        e.location = self._location(node.yield_span)
         values = [e.operand(y) for y in node.yields]
+        e.location = here
         e.line("scf.yield" + (f" {', '.join(values)} : {types}" if scalars else ""))
         e.close()
         for (c, _), name in zip(scalars, results, strict=True):
@@ -451,7 +454,7 @@ class _Printer:
                 e.types[name] = _merge_text(m.type)
                 results.append((m, name))
             elif m.alloc is not None:
-                self._hoist(m.alloc)
+                self._hoist(m.alloc, self.function.span)
         for m in node.merges:
             if m.narrow is not None:
                 e.run(m.narrow)
@@ -463,32 +466,34 @@ class _Printer:
         )
         e.open(head)
         self._nodes(node.body)
-        self._yield(node.yields[0], node.copies[0], types, here)
+        self._yield(node, 0, types, here)
         for m, source in zip(node.merges, node.sources, strict=True):
             if m.kind != "scalar" and m.alloc is None:
                 e.bound[m.name] = e.operand(Var(source))
         if node.orelse is not None:
             e.middle("} else {")
             self._nodes(node.orelse)
-            self._yield(node.yields[1], node.copies[1], types, here)
+            self._yield(node, 1, types, here)
         e.close()
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, yields: list[Operand], copies: list[Instance], types: str, here: str) -> None:
+    def _yield(self, node: Branch, branch: int, types: str, here: str) -> None:
         e = self.emitter
         e.location = here
-        for copy in copies:
+        for copy in node.copies[branch]:
             e.run(copy)
-        values = [e.operand(y) for y in yields]
+        e.location = self._location(node.yield_spans[branch])
+        values = [e.operand(y) for y in node.yields[branch]]
+        e.location = here
         if values:
             e.line(f"scf.yield {', '.join(values)} : {types}")
 
-    def _hoist(self, alloc: Instance) -> None:
+    def _hoist(self, alloc: Instance, span: Span) -> None:
         """Declare a handle in the function's head."""
         e = self.emitter
         lines, indent, location = e.lines, e.indent, e.location
-        e.lines, e.indent, e.location = self.hoisted, "  ", self._location(self.function.span)
+        e.lines, e.indent, e.location = self.hoisted, "  ", self._location(span)
         self._declare(alloc)
         e.lines, e.indent, e.location = lines, indent, location
 

@@ -79,3 +79,11 @@ def pipe_regions(
         size_, count = sizes[key]
         offset += (2 if key[1] == 3 else 1) * count * size_
     return regions, clashes
+
+
+_SETS_UP = frozenset({"system.aic_initialize_pipe", "system.aiv_initialize_pipe"})
+
+
+def surroundings_of(function: ir.Function, unit: tuple[ir.Function, ...]) -> Surroundings:
+    """What `function` can see, as a member of the unit."""
+    return Surroundings(function, *pipe_regions(unit, _SETS_UP))

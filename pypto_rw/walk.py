@@ -74,6 +74,7 @@ class Loop:
     body: list[Node]
     yields: list[Operand]
     span: Span
+    yield_span: Span
 
 
 @dataclass(slots=True)
@@ -85,6 +86,7 @@ class WhileLoop:
     body: list[Node]
     yields: list[Operand]
     span: Span
+    yield_span: Span
 
 
 @dataclass(slots=True)
@@ -110,6 +112,7 @@ class Branch:
     sources: list[str]
     copies: tuple[list[Instance], list[Instance]]
     span: Span
+    yield_spans: tuple[Span, Span]
 
 
 Node = Do | Declare | Same | Loop | WhileLoop | Branch
@@ -125,7 +128,7 @@ class Walked:
     offsets: list[ir.Expr]
     used: set[str]
     hidden: set[str] = field(default_factory=set)
-    regions: list[Instance] = field(default_factory=list)
+    regions: list[tuple[Instance, Span]] = field(default_factory=list)
     unviewed: set[str] = field(default_factory=set)  # tensors of which only the pointer is used
 
 
@@ -182,7 +185,7 @@ class Walker:
             self.offsets,
             self.used,
             self.hidden,
-            list(self.regions.values()),
+            self._placed_regions(),
             self.unviewed,
         )
 
@@ -195,6 +198,11 @@ class Walker:
                 self.diagnostics.append(refused.diagnostic(span, self.filename, self.function.name))
                 continue
             self.regions[region.base] = self.shaper.region(f"{region.base}_mb", t)
+
+    def _placed_regions(self) -> list[tuple[Instance, Span]]:
+        """Regions, each at the statement that makes its allocation."""
+        made = {s.targets[0]: s.span for s in self.function.body if isinstance(s, ir.Assign)}
+        return [(r, made.get(base, self.function.span)) for base, r in self.regions.items()]
 
     def _symbols(self, t: ir.TensorType) -> None:
         for name in names_in(t.shape):
@@ -542,13 +550,13 @@ class Walker:
         last = bounds(stop, {n: v.bounds for n, v in self.values.items()})
         self.values[stmt.variable] = Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))
         body, yields = self._carrying_body(stmt.body, carries)
-        return Loop(stmt.variable, (lo, hi, by), carries, body, yields, stmt.span)
+        return Loop(stmt.variable, (lo, hi, by), carries, body, yields, stmt.span, _yield_span(stmt.body, stmt.span))
 
     def _while(self, stmt: ir.While) -> WhileLoop:
         carries = self._carries(stmt.carried, stmt.initial, stmt.body)
         condition = self._condition(stmt.condition)
         body, yields = self._carrying_body(stmt.body, carries)
-        return WhileLoop(condition, carries, body, yields, stmt.span)
+        return WhileLoop(condition, carries, body, yields, stmt.span, _yield_span(stmt.body, stmt.span))
 
     def _condition(self, expr: ir.Expr) -> Operand:
         self._use(expr)
@@ -625,7 +633,8 @@ class Walker:
             sources.append(source.id if isinstance(source, ir.Name) else "")
             for branch in (0, 1):
                 self._copied(name, values[branch][k], copies[branch])
-        return Branch(condition, merges, nodes, orelse, yields, sources, copies, stmt.span)
+        spans = _yield_span(stmt.body, stmt.span), _yield_span(stmt.orelse or (), stmt.span)
+        return Branch(condition, merges, nodes, orelse, yields, sources, copies, stmt.span, spans)
 
     def _redirect(self, stmt: ir.If, names: tuple[str, ...], values: tuple[tuple[ir.Expr, ...], ...]) -> None:
         """Without addresses a branch's own result writes the merged handle directly."""
@@ -724,6 +733,12 @@ class Walker:
 def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:
     last = body[-1] if body else None
     return (body[:-1], last) if isinstance(last, ir.Yield) else (body, None)
+
+
+def _yield_span(body: tuple[ir.Stmt, ...], span: Span) -> Span:
+    """Where a block's yield stands; `span` for a block without one."""
+    last = body[-1] if body else None
+    return (last.call_span or last.span) if isinstance(last, ir.Yield) else span
 
 
 def signature_of(t: ir.Type) -> object:
