@@ -8,6 +8,7 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
+from pypto_rw.syntax.operators import Chain
 from pypto_rw.syntax.parts import (
     Applied,
     Argument,
@@ -25,25 +26,6 @@ from pypto_rw.syntax.parts import (
 from pypto_rw.syntax.tokens import DTYPES, GROUPS, MARKERS, OPAQUES, TYPES, Refusal, Token, near
 from pypto_rw.syntax.types import Types
 
-_COMPARISON = 4
-_NOT = 3
-_UNARY = 11
-_POWER = 12
-_LEVELS = {
-    "or": 1,
-    "and": 2,
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), _COMPARISON),
-    "|": 5,
-    "^": 6,
-    "&": 7,
-    "<<": 8,
-    ">>": 8,
-    "+": 9,
-    "-": 9,
-    **dict.fromkeys(("*", "/", "//", "%"), 10),
-    "**": _POWER,
-}
-_INFIX = frozenset(("OP", "MINUS", "PLUS", "STAR", "POW"))
 _LONGEST_CHAIN = 200
 _PYTHON_CALLS = {
     "float": "pl.cast(x, pl.FP32)",
@@ -367,74 +349,13 @@ class Expressions:
                 _whole(c),
                 "assign a part of it to a name",
             )
-        return _Chain(self, c).read(0)
+        return Chain(self.finish, c).read(0)
 
 
 def _whole(items: list[Any]) -> Span:
     first = items[0] if isinstance(items[0], Token) else items[0].first
     last = items[-1] if isinstance(items[-1], Token) else items[-1].last
     return between(first, last)
-
-
-class _Chain:
-    """Precedence climbing over a flat list of operands (Part) and operators (Token)."""
-
-    def __init__(self, expressions: Expressions, items: list[Any]) -> None:
-        self._finish = expressions.finish
-        self._items = items
-        self._at = 0
-
-    def read(self, least: int) -> Part:
-        """The longest expression from here whose operators bind at least as tightly as `least`."""
-        items = self._items
-        item = items[self._at]
-        self._at += 1
-        left = item if isinstance(item, Part) else self._prefix(item, least)
-        compared = False
-        while self._at < len(items):
-            operator: Token = items[self._at]
-            level = _LEVELS[operator.text]
-            if level < least:
-                break
-            if level == _COMPARISON:
-                if compared:
-                    raise Refusal(
-                        "chained-comparison",
-                        "comparisons do not chain",
-                        operator.span,
-                        "compare twice and join with `and`: a < b and b < c",
-                    )
-                compared = True
-            self._at += 1
-            # `**` nests to the right, and a sign may follow it.
-            right = self.read(_UNARY if level == _POWER else level + 1)
-            first, last = left.first, right.last
-            node = ir.Binary(operator.text, self._finish(left), self._finish(right), between(first, last))
-            left = Part(node, first, last, deepest((left, right), first, last))
-        return left
-
-    def _prefix(self, operator: Token, least: int) -> Part:
-        if operator.type == "NOT":
-            if least > _NOT:
-                raise Refusal(
-                    "not-operand", "`not` binds weaker than the operator before it", operator.span, "write (not x)"
-                )
-            operand = self.read(_NOT)
-        else:
-            operand = self.read(_UNARY)
-            if operator.type == "PLUS":
-                raise Refusal(
-                    "unsupported-syntax", "a leading `+` is not part of the language", operator.span, "leave it out"
-                )
-            node = operand.node
-            # `-3` is a constant, `-(3)` and `-pl.const(3, pl.INDEX)` are negations of one.
-            if operator.type == "MINUS" and operand.first is operand.last:
-                if isinstance(node, ir.Int):
-                    return Part(ir.Int(-node.value), operator, operand.last)
-                if isinstance(node, ir.Float):
-                    return Part(float_(-node.value), operator, operand.last)
-        unary = ir.Unary(operator.text, self._finish(operand), between(operator, operand.last))
-        return Part(unary, operator, operand.last, deepest((operand,), operator, operand.last))
 
 
 def one_index(node: Subscript) -> bool:
