@@ -409,8 +409,10 @@ class _Printer:
         here = e.location = self._location(node.span)
         scalars = self._initial(node.carries)
         types = ", ".join(_scalar_text(c) for c, _ in scalars)
-        before = self._number(scalars)
+        numbers = [(e.number(), e.number()) for _ in scalars]
+        before, after = [b for b, _ in numbers], [a for _, a in numbers]
         results = [e.number() for _ in scalars]
+        self._bind(scalars, before)
         if scalars:
             pairs = ", ".join(f"{b} = {i}" for b, (_, i) in zip(before, scalars, strict=True))
             e.open(f"{', '.join(results)} = scf.while ({pairs}) : ({types}) -> ({types}) {{")
@@ -419,7 +421,7 @@ class _Printer:
         condition = e.operand(node.condition)
         e.line(f"scf.condition({condition})" + (f" {', '.join(before)} : {types}" if scalars else ""))
         e.middle("} do {")
-        after = self._number(scalars)
+        self._bind(scalars, after)
         if scalars:
             block = ", ".join(f"{a} : {_scalar_text(c)}" for a, (c, _) in zip(after, scalars, strict=True))
             e.middle(f"^bb0({block}):")
@@ -435,13 +437,9 @@ class _Printer:
                 e.bound[c.result] = name
         self._after(node.carries)
 
-    def _number(self, scalars: list[tuple[Carry, str]]) -> list[str]:
-        names = []
-        for c, _ in scalars:
-            name = self.emitter.number()
+    def _bind(self, scalars: list[tuple[Carry, str]], names: list[str]) -> None:
+        for (c, _), name in zip(scalars, names, strict=True):
             self.emitter.bound[c.name], self.emitter.types[name] = name, _scalar_text(c)
-            names.append(name)
-        return names
 
     def _branch(self, node: Branch) -> None:
         e = self.emitter
@@ -511,12 +509,15 @@ _RENAMED = re.compile(r"(\w+?)_\d+")
 
 
 def second_names(body: tuple[ir.Stmt, ...]) -> dict[str, str]:
-    """Variables of an else branch that a dump renamed, and the name they have in memory.
+    """Variables that a dump renamed, and the name they have in memory.
 
-    A dump names the second variable `x` of a function `x_1`. Where a branch replays its sibling, the reference has two
-    variables `x` and gives the second one a number (types-and-memory.md §3.4)."""
+    A dump names the second variable `x` of a function `x_1`. Where a branch replays its sibling, or two loops count with
+    one variable, the reference has two variables `x` and gives the second one a number (types-and-memory.md §3.4)."""
     found: dict[str, str] = {}
+    loops = {s.variable for s in ir.statements(body) if isinstance(s, ir.For)}
     for s in ir.statements(body):
+        if isinstance(s, ir.For) and (m := _RENAMED.fullmatch(s.variable)) and m[1] in loops:
+            found[s.variable] = m[1]
         if isinstance(s, ir.If) and s.orelse:
             first = set(_defined(s.body))
             for name in _defined(s.orelse):

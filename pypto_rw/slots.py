@@ -75,7 +75,7 @@ def require(region: Region) -> None:
         raise Refused(
             "slot-region",
             f'pl.MemRef("{region.base}", slots={memref.slots}) cannot become a region for the PTOAS planner '
-            f"(first tile {name}): {reason}",
+            f"of ptoas 0.54 and later (first tile {name}): {reason}",
             span,
             "give each slot one tile type and select it where it is used, or use the default memory_planner (--planner pypto)",
         )

@@ -234,12 +234,13 @@ class Walker:
         if refused.code != "undefined-name" or refused.name is None:
             return
         refused.message = f"{refused.message} in {self.function.name}"
+        self.values[refused.name] = Value(ir.ScalarType(ir.DType.INDEX))  # reported once
         for p in self.function.params:
             view = p.type.view if isinstance(p.type, ir.TensorType) else None
             if view is not None and view.valid and refused.name in names_in(view.valid):
                 refused.help = (
                     f"{refused.name} stands only in the pl.TensorView(valid_shape=…) of the parameter {p.name}: pass it as "
-                    f"{refused.name}: pl.Scalar[pl.INDEX], or give pl.load the valid_shape it should read"
+                    f"the parameter {refused.name}: pl.Scalar[pl.INDEX], or give pl.load the valid_shape it should read"
                 )
 
     def _poison(self, stmt: ir.Stmt) -> None:
