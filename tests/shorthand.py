@@ -13,6 +13,10 @@ from __future__ import annotations
 import re
 from textwrap import dedent, indent
 
+import pytest
+
+from pypto_rw import CompileError, lower
+
 _BUFFER = re.compile(r"^( *)(\w+): (Vec|Mat|Left|Right|Acc|Bias|LeftScale|RightScale) (\d+)(?: at (\d+))?$", re.M)
 _TYPE = re.compile(r"<([^<>=]+?) ([A-Z]+[0-9]*(?:E\dM\d(?:FN)?)?)(?: (\w+)(?:\+(\d+):(\d+))?)?(?:, ([^<>]*))?>")
 
@@ -52,3 +56,10 @@ def function(
     head = "".join(f"# dynamic: {n}\n" for n in dynamic.split())
     text = f"@pl.function(type=pl.FunctionType.{kind})\ndef {name}(self, {parameters}):\n{indent(body, '    ')}\n"
     return head + _TYPE.sub(expanded, text)
+
+
+def refusal(source: str, target: str = "a2a3", planner: str = "pypto", reference: bool = False) -> str:
+    """The rendered error of a kernel that must be refused, without the lines of the rules that refused it."""
+    with pytest.raises(CompileError) as caught:
+        lower(source, filename="kernel.pyir", target=target, planner=planner, reference=reference)
+    return re.sub(r"(\.egg):\d+", r"\1", str(caught.value))
