@@ -80,9 +80,15 @@ class Runner:
     def __init__(self, rulebook: Rulebook) -> None:
         self.rulebook = rulebook
         self._engines: dict[tuple[str, ...], Engine] = {}
+        self._file: RuleFile | None = None
+        self._fired: set[str] = set()
 
     def run(self, example: Example) -> Iterator[Outcome]:
         """Run an example on each of its targets."""
+        if example.file is not self._file:  # an engine is slower the more shapes it holds
+            self._fired |= self.fired()
+            self._engines.clear()
+            self._file = example.file
         for target in example.targets:
             try:
                 yield Outcome(example, target, _one(example, self, target))
@@ -91,7 +97,7 @@ class Runner:
 
     def fired(self) -> frozenset[str]:
         """Names of the rules that matched in any example so far."""
-        return frozenset().union(*(e.fired() for e in self._engines.values()))
+        return frozenset(self._fired).union(*(e.fired() for e in self._engines.values()))
 
     def engine(self, target: str, facts: tuple[str, ...]) -> Engine:
         """The engine for a target and mode."""
