@@ -51,9 +51,17 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
+class _ShowVersion(argparse.Action):
+    """`importlib.metadata` takes a tenth of a cold start, so only this asks it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        print(f"pypto-rw {_version()}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="pypto-rw", description="Lower textual PyPTO IR (.pyir) to PTO-ISA MLIR (.pto).")
-    parser.add_argument("--version", action="version", version=f"pypto-rw {_version()}")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     lower = commands.add_parser("lower", help="print the .pto of each file (the default command)")
     _compile_options(lower)

@@ -190,7 +190,8 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
-        self.declared: set[str] = set()
+        self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
+        self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
@@ -326,15 +327,27 @@ class _Printer:
                 case Branch():
                     self._branch(node)
 
-    def _declare(self, alloc: Instance | None) -> None:
+    def _declare(self, alloc: Instance | None, *, hoisted: bool = False) -> None:
         """Print the declaration of a handle, once per name."""
         if alloc is None or alloc.result is None:
             return
-        own = self.emitter.owned[alloc.result]
-        if own not in self.declared:
-            self.declared.add(own)
-            self.emitter.run(alloc)
-        self.emitter.bound[alloc.result] = own
+        e = self.emitter
+        own = e.owned[alloc.result]
+        if not any(own in scope for scope in self.scopes):
+            if own in self.closed:  # it was declared in a region that does not dominate this one
+                again = e.named(own[1:])
+                e.owned.update({name: again for name, o in e.owned.items() if o == own})
+                own = again
+            e.bound.pop(alloc.result, None)
+            self.scopes[0 if hoisted else -1].add(own)
+            e.run(alloc)
+        e.bound[alloc.result] = own
+
+    def _enter(self) -> None:
+        self.scopes.append(set())
+
+    def _leave(self) -> None:
+        self.closed |= self.scopes.pop()
 
     def _do(self, node: Do) -> None:
         e = self.emitter
@@ -392,7 +405,9 @@ class _Printer:
             types = ", ".join(_scalar_text(c) for c, _, _ in scalars)
             head = f"{', '.join(results)} = {head} iter_args({pairs}) -> ({types})"
         e.open(f"{head} {{")
+        self._enter()
         self._nodes(node.body)
+        self._leave()
         if scalars:
             e.location = self._location(node.yield_span)
             values = [e.operand(y) for y in node.yields]
@@ -425,7 +440,9 @@ class _Printer:
         if scalars:
             block = ", ".join(f"{a} : {_scalar_text(c)}" for a, (c, _) in zip(after, scalars, strict=True))
             e.middle(f"^bb0({block}):")
+        self._enter()
         self._nodes(node.body)
+        self._leave()
         e.location = self._location(node.yield_span)
         values = [e.operand(y) for y in node.yields]
         e.location = here
@@ -463,15 +480,19 @@ class _Printer:
             else f"scf.if {condition} {{"
         )
         e.open(head)
+        self._enter()
         self._nodes(node.body)
         self._yield(node, 0, types, here)
+        self._leave()
         for m, source in zip(node.merges, node.sources, strict=True):
             if m.kind != "scalar" and m.alloc is None:
                 e.bound[m.name] = e.operand(Var(source))
         if node.orelse is not None:
             e.middle("} else {")
+            self._enter()
             self._nodes(node.orelse)
             self._yield(node, 1, types, here)
+            self._leave()
         e.close()
         for m, name in results:
             e.bound[m.name] = name
@@ -492,7 +513,7 @@ class _Printer:
         e = self.emitter
         lines, indent, location = e.lines, e.indent, e.location
         e.lines, e.indent, e.location = self.hoisted, "  ", self._location(span)
-        self._declare(alloc)
+        self._declare(alloc, hoisted=True)
         e.lines, e.indent, e.location = lines, indent, location
 
 

@@ -15,8 +15,8 @@ from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
-from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
+from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
 NONE_TERMS = {

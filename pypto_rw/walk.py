@@ -24,7 +24,7 @@ from pypto_rw.unit import Surroundings
 # ------------------------------------------------------------------------------------- nodes
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Do:
     """One call: the declaration of its result's handle (if it has one of its own), then the call."""
 
@@ -35,7 +35,7 @@ class Do:
     shares: str | None = None  # the operand whose handle the result takes
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Declare:
     """The declaration of a handle, ahead of the call that writes it."""
 
@@ -43,7 +43,7 @@ class Declare:
     span: Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Same:
     """`y = x`: y is x from here on; nothing is printed."""
 
@@ -53,7 +53,7 @@ class Same:
     span: Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Carry:
     """A loop-carried value: its name in the body, its initial value, its name after the loop."""
 
@@ -64,7 +64,7 @@ class Carry:
     type: ir.Type
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Loop:
     """A counted loop; `yields` are the scalar values carried on."""
 
@@ -77,7 +77,7 @@ class Loop:
     yield_span: Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class WhileLoop:
     """A conditional loop."""
 
@@ -89,7 +89,7 @@ class WhileLoop:
     yield_span: Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Merge:
     """One result of an `if`: a scalar result, a tile handle declared at the head, or one of the branches' values."""
 
@@ -100,7 +100,7 @@ class Merge:
     narrow: Instance | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Branch:
     """An `if`; `yields` per branch: scalar values, in the order of the scalar results."""
 
@@ -118,7 +118,7 @@ class Branch:
 Node = Do | Declare | Same | Loop | WhileLoop | Branch
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Walked:
     """A function as nodes, with everything the prologue needs."""
 
@@ -130,6 +130,38 @@ class Walked:
     hidden: set[str] = field(default_factory=set)
     regions: list[tuple[Instance, Span]] = field(default_factory=list)
     unviewed: set[str] = field(default_factory=set)  # tensors of which only the pointer is used
+
+
+class Scoped(dict[str, Value]):
+    """Values by name; what a block defines ends with the block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._journal: list[dict[str, Value | None]] = []
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        if self._journal:
+            self._journal[-1].setdefault(name, self.get(name))
+        super().__setitem__(name, value)
+
+    def enter(self) -> None:
+        """A block begins."""
+        self._journal.append({})
+
+    def leave(self) -> dict[str, Value]:
+        """The block ends; what it had defined."""
+        inner = {}
+        for name, outer in self._journal.pop().items():
+            inner[name] = self[name]
+            if outer is None:
+                del self[name]
+            else:
+                super().__setitem__(name, outer)
+        return inner
+
+    def here(self, name: str) -> bool:
+        """Whether the innermost block defines `name`."""
+        return bool(self._journal) and name in self._journal[-1]
 
 
 class Walker:
@@ -149,7 +181,7 @@ class Walker:
     ) -> None:
         self.place = place
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
-        self.values: dict[str, Value] = {}
+        self.values = Scoped()
         self.diagnostics: list[Diagnostic] = []
         self.shaper = Shaper(
             engine, self.values.get, addresses=addresses, surroundings=surroundings or Surroundings(function)
@@ -161,6 +193,9 @@ class Walker:
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.redirected: dict[str, object] = {}
         self.regions: dict[str, Instance] = {}
+        self.merged: dict[str, Value] = {}
+        self.roots: dict[str, str] = {}  # a tensor variable -> the parameter it is
+        self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
         self.unviewed: set[str] = {"__gm_pipe_buffer"}
         self._types_in: dict[object, set[object]] | None = None
 
@@ -248,7 +283,8 @@ class Walker:
         if isinstance(stmt, ir.Assign) and stmt.type is not None:
             for name in stmt.targets:
                 place = (name, name, name)
-                self.values.setdefault(name, Value(stmt.type, place=place if kind_of(stmt.type) == "tile" else None))
+                if name not in self.values:
+                    self.values[name] = Value(stmt.type, place=place if kind_of(stmt.type) == "tile" else None)
 
     def statement(self, stmt: ir.Stmt) -> Iterator[Node]:
         """Nodes of one statement."""
@@ -549,14 +585,19 @@ class Walker:
         )
         first = bounds(start, {n: v.bounds for n, v in self.values.items()})
         last = bounds(stop, {n: v.bounds for n, v in self.values.items()})
-        self.values[stmt.variable] = Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))
-        body, yields = self._carrying_body(stmt.body, carries)
+        body, yields = self._carrying_body(
+            stmt.body, carries, {stmt.variable: Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))}
+        )
         return Loop(stmt.variable, (lo, hi, by), carries, body, yields, stmt.span, _yield_span(stmt.body, stmt.span))
 
     def _while(self, stmt: ir.While) -> WhileLoop:
         carries = self._carries(stmt.carried, stmt.initial, stmt.body)
+        self.values.enter()
+        for carry in carries:
+            self.values[carry.name] = self._carried_value(carry)
         condition = self._condition(stmt.condition)
-        body, yields = self._carrying_body(stmt.body, carries)
+        self.values.leave()
+        body, yields = self._carrying_body(stmt.body, carries, {})
         return WhileLoop(condition, carries, body, yields, stmt.span, _yield_span(stmt.body, stmt.span))
 
     def _condition(self, expr: ir.Expr) -> Operand:
@@ -578,35 +619,71 @@ class Walker:
             if kind == "scalar":
                 type_: ir.Type = ir.ScalarType(self.shaper.dtype(init))
                 operand = self.shaper.scalar(init)
-                self.values[name] = Value(type_)
             else:
                 assert found is not None and isinstance(init, ir.Name)
                 type_, operand = found.type, Var(init.id)
-                self.values[name] = found
             carries.append(Carry(name, kind, operand, result, type_))
         return carries
 
-    def _carrying_body(self, body: tuple[ir.Stmt, ...], carries: list[Carry]) -> tuple[list[Node], list[Operand]]:
+    def _carried_value(self, carry: Carry) -> Value:
+        """What a loop's body sees under a carried name: a scalar of its own, or the handle of the initial value."""
+        if carry.kind == "scalar":
+            return Value(carry.type)
+        assert isinstance(carry.initial, Var)
+        return self.values[carry.initial.name]
+
+    def _carrying_body(
+        self, body: tuple[ir.Stmt, ...], carries: list[Carry], inside: dict[str, Value]
+    ) -> tuple[list[Node], list[Operand]]:
+        """A loop's body and what it yields; `inside` are names that only the body sees."""
         last = body[-1] if body else None
-        if not isinstance(last, ir.Yield):
-            if carries:
-                raise Refused("missing-yield", f"a loop that carries {len(carries)} values must end in pl.yield_")
-            return self.block(body), []
-        nodes = self.block(body[:-1])
-        if len(last.values) != len(carries):
-            raise Refused(
-                "yield-count",
-                f"the loop carries {len(carries)} values, but {len(last.values)} are yielded",
-                last.span,
-            )
-        yields = []
-        for carry, value in zip(carries, last.values, strict=True):
-            self._use(value)
-            if carry.kind == "scalar":
-                yields.append(self.shaper.scalar(value))
+        if not isinstance(last, ir.Yield) and carries:
+            raise Refused("missing-yield", f"a loop with carried values ({len(carries)}) must end in pl.yield_")
+        initial = {c.name: self._carried_value(c) for c in carries}
+        self.values.enter()
+        try:
+            for name, value in {**inside, **initial}.items():
+                self.values[name] = value
+            if not isinstance(last, ir.Yield):
+                return self.block(body), []
+            nodes = self.block(body[:-1])
+            if len(last.values) != len(carries):
+                raise Refused(
+                    "yield-count", f"the loop carries {len(carries)} values, but {len(last.values)} are yielded", last.span
+                )
+            yields = [
+                y for carry, value in zip(carries, last.values, strict=True) for y in self._carried_on(carry, value, last)
+            ]
+        finally:
+            self.values.leave()
+        for carry in carries:
             if carry.result is not None:
-                self.values[carry.result] = Value(carry.type) if carry.kind == "scalar" else self.values[carry.name]
+                self.values[carry.result] = initial[carry.name]
         return nodes, yields
+
+    def _carried_on(self, carry: Carry, value: ir.Expr, end: ir.Yield) -> Iterator[Operand]:
+        """The yielded value of a scalar carry; a tile must already be where the carry is."""
+        self._use(value)
+        if carry.kind == "scalar":
+            dtype = self.shaper.dtype(value)
+            assert isinstance(carry.type, ir.ScalarType)
+            if dtype is not carry.type.dtype:
+                raise Refused(
+                    "carry-dtype",
+                    f"{carry.name} is carried as {carry.type.dtype.value}, but {dtype.value} is yielded",
+                    end.span,
+                    "a carried value keeps the dtype of its initial value; convert with pl.cast",
+                )
+            yield self.shaper.scalar(value)
+            return
+        found, carried = self._operand_value(value), self.values[carry.name]
+        if carry.kind == "tile" and found and found.place and carried.place and found.place[1] != carried.place[1]:
+            raise Refused(
+                "carry-buffer",
+                f"the loop carries {carry.name} in one buffer, but yields a tile in another: the next iteration would not see it",
+                end.span,
+                f"end the body with a pl.tile.move into the buffer of {carry.name}, and yield that",
+            )
 
     def _if(self, stmt: ir.If) -> Branch:
         condition = self._condition(stmt.condition)
@@ -620,20 +697,31 @@ class Walker:
             raise Refused("yield-count", f"the branches yield {len(values[0])} and {len(values[1])} values")
         if not self.addresses:
             self._redirect(stmt, names, values)
-        nodes = self.block(then[0])
         merges = []
         yields: tuple[list[Operand], list[Operand]] = ([], [])
+        self.values.enter()
+        nodes = self.block(then[0])
         self._yielded(ends[0], yields[0])
+        inner = self.values.leave()
+        self.values.enter()
         orelse = self.block(other[0]) if stmt.orelse is not None else None
         self._yielded(ends[1], yields[1])
+        inner = {**inner, **self.values.leave()}
+        self.values.enter()
+        for name, value in inner.items():
+            self.values[name] = value
         sources = []
         copies: tuple[list[Instance], list[Instance]] = ([], [])
         for k, name in enumerate(names):
             merges.append(self._merge(name, ends, k))
+            self.merged[name] = self.values[name]
             source = values[0][k]
             sources.append(source.id if isinstance(source, ir.Name) else "")
             for branch in (0, 1):
                 self._copied(name, values[branch][k], copies[branch])
+        self.values.leave()
+        for merge in merges:
+            self.values[merge.name] = self.merged[merge.name]
         spans = _yield_span(stmt.body, stmt.span), _yield_span(stmt.orelse or (), stmt.span)
         return Branch(condition, merges, nodes, orelse, yields, sources, copies, stmt.span, spans)
 
@@ -693,7 +781,8 @@ class Walker:
             or not isinstance(value, ir.Name)
         ):
             return
-        if merged.place and found.place and merged.place[2] != found.place[2]:
+        what = 1 if self.addresses else 2  # the bytes, or the handle
+        if merged.place and found.place and merged.place[what] != found.place[what]:
             out.append(self.shaper.copy(value.id, name))
 
     def _yielded(self, end: ir.Yield | None, out: list[Operand]) -> None:
