@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pypto_rw.verify.attributes import known_attribute, wrong_attribute
 from pypto_rw.verify.tokens import Token
 
 _CONST = "NUM : !r", "ANY : !r"
@@ -273,6 +274,8 @@ def _part(part: str, line: list[Token], at: int, read: Read) -> int:
         if token is None or token.kind not in kinds[part]:
             wanted = {"NUM": "a number", "WORD": "a word", "STR": "a string", "SYM": "a function", "#": "an attribute"}
             raise Mismatch(at, wanted.get(part, "a literal"))
+        if part == "#" and not known_attribute(token.text):
+            raise Mismatch(at, "an attribute of this text")
         read.literals.append(token.text)
         return at + 1
     if token is None or token.text != part:
@@ -348,11 +351,11 @@ def _type(line: list[Token], at: int, read: Read) -> tuple[str, int]:
 
 
 def _braces(line: list[Token], at: int, read: Read) -> int:
-    at = _part("{", line, at, read)
+    start = at = _part("{", line, at, read)
     while at < len(line) and line[at].text != "}":
-        token = line[at]
-        if token.kind == "value" or token.text in "{([":
-            raise Mismatch(at, "an attribute")
-        read.literals.append(token.text)
         at += 1
+    wrong = wrong_attribute(line[start:at])
+    if wrong is not None:
+        raise Mismatch(line.index(wrong), "an attribute of this text")
+    read.literals.extend(t.text for t in line[start:at])
     return _part("}", line, at, read)
