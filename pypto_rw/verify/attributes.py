@@ -11,7 +11,18 @@ _NAMES = frozenset(
         *("name", "size", "location", "auto", "base", "peer_func"),
         *("id", "dir_mask", "slot_size", "slot_num", "local_slot_num", "split", "ffts_mode"),
         *("layout", "rmode", "cmpMode", "maskPattern", "isBinary", "exhausted", "offset", "descending", "rounds"),
-        *("upperOrLower", "accPhase", "coalesce", "gatherOob", "atomicType", "notifyOp", "cmp", "pto.kernel_kind"),
+        *(
+            "upperOrLower",
+            "satmode",
+            "precisionType",
+            "accPhase",
+            "coalesce",
+            "gatherOob",
+            "atomicType",
+            "notifyOp",
+            "cmp",
+            "pto.kernel_kind",
+        ),
     }
 )
 _VALUES: dict[str, frozenset[str]] = {  # empty: any word
@@ -25,6 +36,11 @@ _VALUES: dict[str, frozenset[str]] = {  # empty: any word
     "wait_cmp": frozenset({"eq", "ne", "lt", "le", "gt", "ge"}),
     "coalesce": frozenset({"row", "elem"}),
     "notify_op": frozenset({"atomic_add", "set"}),
+    "saturation_mode": frozenset({"ON", "OFF"}),
+    **dict.fromkeys(
+        [f"{op}_precision" for op in ("div", "exp", "log", "recip", "rsqrt", "sqrt", "rem", "fmod")],
+        frozenset({"high_precision"}),
+    ),
     **dict.fromkeys(("mask_pattern", "round_mode", "atomic_type", "acc_phase", "gather_oob"), frozenset()),
 }
 _PIPES = frozenset(f"<PIPE_{p}>" for p in ("MTE1", "MTE2", "MTE3", "M", "V", "S", "FIX", "ALL"))
