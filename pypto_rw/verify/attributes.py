@@ -38,7 +38,7 @@ _VALUES: dict[str, frozenset[str]] = {  # empty: any word
     "notify_op": frozenset({"atomic_add", "set"}),
     "saturation_mode": frozenset({"ON", "OFF"}),
     **dict.fromkeys(
-        [f"{op}_precision" for op in ("div", "exp", "log", "recip", "rsqrt", "sqrt", "rem", "fmod")],
+        [f"{op}_precision" for op in ("div", "log", "recip")],
         frozenset({"high_precision"}),
     ),
     **dict.fromkeys(("mask_pattern", "round_mode", "atomic_type", "acc_phase", "gather_oob"), frozenset()),
