@@ -94,6 +94,32 @@ def check(
     return lowered.diagnostics
 
 
+def verify(
+    text: str,
+    *,
+    target: str = "a2a3",
+    planner: str = "pypto",
+    ptoas: str = "0.57",
+    filename: str = "<string>",
+) -> list[Diagnostic]:
+    """What is wrong with a `.pto` text from anywhere: names, types, dominance, regions, extents, addresses.
+
+    Arguments as for `lower`. Raises nothing for a wrong text. Source: design §8."""
+    from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
+
+    _require(target, planner, ptoas)
+    return verified(text, target=TARGETS[target], planner=planner, ptoas=ptoas, filename=filename)
+
+
+def _require(target: str, planner: str, ptoas: str) -> None:
+    if target not in TARGETS:
+        raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
+    if planner not in PLANNERS:
+        raise ValueError(f"unknown planner {planner!r}; known: {', '.join(PLANNERS)}")
+    if ptoas not in ASSEMBLERS:
+        raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
+
+
 def _prepared(
     filename: str,
     target: str,
@@ -103,12 +129,7 @@ def _prepared(
     loc: bool,
     rules: Sequence[str | Path],
 ) -> tuple[Engine, Settings]:
-    if target not in TARGETS:
-        raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
-    if planner not in PLANNERS:
-        raise ValueError(f"unknown planner {planner!r}; known: {', '.join(PLANNERS)}")
-    if ptoas not in ASSEMBLERS:
-        raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
+    _require(target, planner, ptoas)
     addresses = planner != "ptoas"
     facts = [
         "(addresses)" if addresses else "(no-addresses)",

@@ -1,4 +1,4 @@
-"""The command line: `pypto-rw lower | check | fmt | rules`.
+"""The command line: `pypto-rw lower | check | fmt | rules | verify`.
 
 stdout carries the product, stderr everything else. Exit codes: 0 ok, 1 input refused, 2 usage or file, 3 internal
 error with a reproducer, 130 interrupted. Source: design §6.
@@ -18,7 +18,7 @@ from typing import NoReturn
 from pypto_rw import api
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity, render
 
-COMMANDS = ("lower", "check", "fmt", "rules")
+COMMANDS = ("lower", "check", "fmt", "rules", "verify")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -76,6 +76,10 @@ def _parser() -> argparse.ArgumentParser:
     fmt.add_argument("-w", "--write", action="store_true", help="rewrite the files in place")
     fmt.add_argument("--check", action="store_true", help="only tell which files would change (exit 1)")
     fmt.set_defaults(action=_fmt)
+    verify = commands.add_parser("verify", help="check .pto text from anywhere")
+    verify.add_argument("files", nargs="*", metavar="FILE", help=".pto files; - or none: stdin")
+    _target_options(verify)
+    verify.set_defaults(action=_verify)
     rules = commands.add_parser("rules", help="list and test rule files")
     kinds = rules.add_subparsers(dest="what", required=True, parser_class=_Parser)
     listing = kinds.add_parser("list", help="op, file, targets, meaning")
@@ -89,12 +93,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
-    parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
-    parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")
-    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+    _target_options(parser)
     parser.add_argument("--reference", action="store_true", help="print exactly what the reference build prints")
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
+
+
+def _target_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
+    parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")
+    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
 
 
 def _version() -> str:
@@ -166,6 +174,26 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
     if lowered.diagnostics:
         print(render(lowered.diagnostics, source), file=sys.stderr)
     return int(any(d.severity is Severity.error for d in lowered.diagnostics)), lowered.mlir
+
+
+def _verify(options: argparse.Namespace) -> int:
+    worst = 0
+    for file in options.files or ["-"]:
+        try:
+            text = _read(file)
+        except (OSError, UnicodeDecodeError) as error:
+            return _complain(f"cannot read {file}: {_reason(error)}")
+        found = api.verify(
+            text,
+            target=options.target,
+            planner=options.planner,
+            ptoas=options.ptoas,
+            filename="<stdin>" if file == "-" else file,
+        )
+        if found:
+            print(render(found, text), file=sys.stderr)
+            worst = 1
+    return worst
 
 
 def _internal(error: BaseException, source: str, file: str, options: argparse.Namespace) -> int:

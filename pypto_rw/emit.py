@@ -263,7 +263,7 @@ class Emitter:
                 raise InternalError(f"{instance.shape} has no result to name")
             return self.bound.get(instance.result) or self.owned[instance.result]
         if kind == "tmp":
-            fresh = frame.slots[spec[1]]
+            fresh: str | None = frame.slots[spec[1]]
             if fresh is None:
                 raise InternalError(f"a fresh value is used before it is defined in {frame.instance.shape}")
             return fresh

@@ -62,7 +62,8 @@ class Engine:
         self._matched: set[str] = set()
         self.watch = False
         self._text(
-            "(relation signature (String String)) (relation operands (String String)) (relation form (String String String))"
+            "(relation signature (String String)) (relation operands (String String))"
+            " (relation form (String String String))"
         )
         for name in CORE:
             self._load(name)
@@ -181,7 +182,8 @@ class Engine:
                 out.append(f"(constructor {s.op} ({' '.join(SORTS[p.kind] for p in s.parameters)} Operand) Op)")
                 names = " ".join(f"x{k}" for k in range(len(s.parameters)))
                 out.append(
-                    f"(rule ((= op ({s.op} {names} r))) ((set (result op) r)) :ruleset facts :name {_quoted(s.op + '/result')})"
+                    f"(rule ((= op ({s.op} {names} r))) ((set (result op) r))"
+                    f" :ruleset facts :name {_quoted(s.op + '/result')})"
                 )
         if out:
             self._text("\n".join(out))
@@ -190,7 +192,7 @@ class Engine:
         """An egglog error of one file, as one clear message at the file's line."""
         place = re.search(r"(\d+):(\d+)-(?:\d+:)?\d+ of (\S+)", error)
         line, column = (int(place[1]), int(place[2])) if place else (1, 1)
-        reason = next((l.strip() for l in reversed(error.splitlines()) if l.strip()), error)
+        reason = next((line.strip() for line in reversed(error.splitlines()) if line.strip()), error)
         help = ""
         if m := re.search(r"Unbound function (\S+)", reason):
             reason = f"nothing called {m[1]} is declared"
@@ -200,11 +202,11 @@ class Engine:
         elif m := re.search(r"Unbound symbol (\S+)", reason):
             reason = f"the variable {m[1]} is not bound by the rule's pattern"
         elif "panic" in error.lower() or "already" in error.lower():
-            names = [n for n in re.findall(r':name "([^"]+)"', file.text)]
+            names = re.findall(r':name "([^"]+)"', file.text)
             twice = next((n for n in names if names.count(n) > 1), None)
             reason = f"the rule {twice!r} is written twice" if twice else "a rule or a declaration is written twice"
             if twice:
-                line = max(i for i, l in enumerate(file.text.splitlines(), 1) if f'"{twice}"' in l)
+                line = max(i for i, text in enumerate(file.text.splitlines(), 1) if f'"{twice}"' in text)
         return rule_error(reason, file.path, line, column, help)
 
     # ------------------------------------------------------------------------------- egglog
@@ -333,7 +335,7 @@ def _heads(text: str) -> list[str]:
 
 
 def _line(file: RuleFile, needle: str) -> int:
-    return next((i for i, l in enumerate(file.text.splitlines(), 1) if needle in l), 1)
+    return next((i for i, text in enumerate(file.text.splitlines(), 1) if needle in text), 1)
 
 
 def _bindings() -> Any:

@@ -45,7 +45,7 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
             diagnostics.append(
                 Diagnostic(
                     "function-type",
-                    f"the function {function.name} has type {kind}; only AIC, AIV and InCore functions have kernel code",
+                    f"the function {function.name} has type {kind}; only AIC, AIV and InCore have kernel code",
                     function.span,
                     filename=settings.filename,
                     function=function.name,
@@ -532,8 +532,9 @@ _RENAMED = re.compile(r"(\w+?)_\d+")
 def second_names(body: tuple[ir.Stmt, ...]) -> dict[str, str]:
     """Variables that a dump renamed, and the name they have in memory.
 
-    A dump names the second variable `x` of a function `x_1`. Where a branch replays its sibling, or two loops count with
-    one variable, the reference has two variables `x` and gives the second one a number (types-and-memory.md §3.4)."""
+    A dump names the second variable `x` of a function `x_1`. Where a branch replays its sibling, or two loops count
+    with one variable, the reference has two variables `x` and gives the second one a number
+    (types-and-memory.md §3.4)."""
     found: dict[str, str] = {}
     loops = {s.variable for s in ir.statements(body) if isinstance(s, ir.For)}
     for s in ir.statements(body):

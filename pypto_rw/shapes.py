@@ -19,6 +19,11 @@ from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
+_RANGES = {
+    d: (-(1 << (w - 1)), (1 << (w - 1)) - 1) if d.value.startswith("INT") else (0, (1 << w) - 1)
+    for d in ir.DType
+    if (w := int("".join(c for c in d.value if c.isdigit()) or "0")) and "INT" in d.value
+}
 NONE_TERMS = {
     "Operand": "(none)",
     "Operands": "(vec-empty)",
@@ -154,6 +159,11 @@ class Shaper:
         expr = self.resolved(expr)
         match expr:
             case ir.Int():
+                low, high = _RANGES.get(expr.dtype, (-WIDE * 2, WIDE * 4))
+                if not low <= expr.value <= high:
+                    raise Refused(
+                        "integer-range", f"{expr.value} is no {expr.dtype.value}: its values are {low}..{high}"
+                    )
                 return Const(expr.value, expr.dtype.value)
             case ir.Float():
                 return Const(expr.value, expr.dtype.value)

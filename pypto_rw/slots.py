@@ -77,7 +77,8 @@ def require(region: Region) -> None:
             f'pl.MemRef("{region.base}", slots={memref.slots}) cannot become a region for the PTOAS planner '
             f"of ptoas 0.54 and later (first tile {name}): {reason}",
             span,
-            "give each slot one tile type and select it where it is used, or use the default memory_planner (--planner pypto)",
+            "give each slot one tile type and select it where it is used, "
+            "or use the default memory_planner (--planner pypto)",
         )
 
 

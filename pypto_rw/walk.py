@@ -194,6 +194,7 @@ class Walker:
         self.redirected: dict[str, object] = {}
         self.regions: dict[str, Instance] = {}
         self.merged: dict[str, Value] = {}
+        self._bound_arguments: tuple[tuple[str, ir.Expr], ...] = ()
         self.roots: dict[str, str] = {}  # a tensor variable -> the parameter it is
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
         self.unviewed: set[str] = {"__gm_pipe_buffer"}
@@ -209,6 +210,14 @@ class Walker:
         for p in self.function.params:
             if isinstance(p.type, ir.TensorType):
                 self._symbols(p.type)
+                if p.type.view is not None and p.type.view.marker and p.type.view.layout is ir.TensorLayout.DN:
+                    refused = Refused(
+                        "dn-marker",
+                        f"pl.DN as a layout-only marker of {p.name} does not say where its elements are",
+                        p.span,
+                        "write the source shape and derive DN with pl.transpose(x, -2, -1), or a_trans / b_trans",
+                    )
+                    self.diagnostics.append(refused.diagnostic(p.span, self.filename, self.function.name))
         if not self.addresses:
             self._regions()
         body = self.block(self.function.body)
@@ -274,8 +283,8 @@ class Walker:
             view = p.type.view if isinstance(p.type, ir.TensorType) else None
             if view is not None and view.valid and refused.name in names_in(view.valid):
                 refused.help = (
-                    f"{refused.name} stands only in the pl.TensorView(valid_shape=…) of the parameter {p.name}: pass it as "
-                    f"the parameter {refused.name}: pl.Scalar[pl.INDEX], or give pl.load the valid_shape it should read"
+                    f"{refused.name} stands only in the pl.TensorView(valid_shape=…) of the parameter {p.name}: pass "
+                    f"it as the parameter {refused.name}: pl.Scalar[pl.INDEX], or give pl.load a valid_shape"
                 )
 
     def _poison(self, stmt: ir.Stmt) -> None:
@@ -389,6 +398,9 @@ class Walker:
             yield from self._pair(call, signature, name, written, span)
             return
         value, shares = self._result(call, signature, name, written)
+        self._bound_arguments = tuple(bind(call, signature).items())
+        self._spaces(call, signature, dict(self._bound_arguments))
+        self._in_its_buffer(call, shares, signature, value)
         instance = self.shaper.call(call, signature, value, name)
         alloc = None
         if name is not None and value is not None:
@@ -402,6 +414,7 @@ class Walker:
             self.values[name] = value
         if trait := signature.trait("materialises"):
             self._materialised(bind(call, signature).get(trait[0]))
+        self._note_store(signature, bind(call, signature), name)
         self._use_types(value)
         yield Do(instance, alloc, span, call.span or span, shares)
 
@@ -430,6 +443,64 @@ class Walker:
         if len(results) != 2:
             raise Refused("tuple-element", f"{call.callee} gives 2 tiles; {name} has {len(results)}", call.span)
         yield Do(self.shaper.call_for_pair(call, signature, results, name), None, span, call.span or span)
+
+    def _note_store(self, signature: Signature, arguments: dict[str, ir.Expr], name: str | None) -> None:
+        """A tensor is written by tile stores or by scalar writes, never by both: their order is not kept."""
+        trait = signature.trait("in-place")
+        target = arguments.get(trait[0]) if trait else None
+        found = self._operand_value(target)
+        if not isinstance(target, ir.Name) or found is None or not isinstance(found.type, ir.TensorType):
+            return
+        root = self.roots.get(target.id, target.id)
+        if name is not None:
+            self.roots[name] = root
+        by = "scalar" if signature.op == "tensor.write" else "tile"
+        if self.written.setdefault(root, by) != by:
+            raise Refused(
+                "mixed-stores",
+                f"{root} is written by tile stores (MTE3) and by scalar writes; their order is not kept",
+                help="write it one way: through a tile, or element by element",
+            )
+
+    def _spaces(self, call: ir.Call, signature: Signature, arguments: dict[str, ir.Expr]) -> None:
+        """Tile operands are where the op reads them: `(reads op "Vec Vec -")`, one word an operand."""
+        words = (signature.trait("reads") or ("",))[0].split()
+        for parameter, word in zip(signature.parameters, words, strict=False):
+            found = self._operand_value(arguments.get(parameter.name))
+            if word == "-" or found is None or not isinstance(found.type, ir.TileType) or found.type.space is None:
+                continue
+            if found.type.space.value not in word.split("|"):
+                raise Refused(
+                    "memory-space",
+                    f"{call.callee}: {parameter.name} must be in {' or '.join(word.split('|'))}, but it is in "
+                    f"{found.type.space.value}",
+                    call.span,
+                    f"move it there first: pl.tile.move(…, target_memory=pl.Mem.{word.split('|')[0]})",
+                )
+
+    def _in_its_buffer(self, call: ir.Call, shares: str | None, signature: Signature, value: Value | None) -> None:
+        """An op that updates an operand in place gives its result that operand's buffer."""
+        trait, only = signature.trait("in-place"), signature.trait("only-in-place") is not None
+        if trait is None or shares is not None or value is None or value.place is None or not only:
+            return
+        source = self._operand_value(dict(self._bound_arguments).get(trait[0]))
+        if source is not None and source.place is not None and source.place[0] != value.place[0]:
+            raise Refused(
+                "in-place-buffer",
+                f"{call.callee} updates {trait[0]} in place, but its result is in another allocation",
+                call.span,
+                f"give the result the pl.MemRef of {trait[0]}",
+            )
+
+    def _in_place_memory(self, t: ir.Type, call: ir.Call, signature: Signature) -> ir.Type:
+        """A result that can only be in an operand's buffer is there, if it says nothing else."""
+        trait = signature.trait("in-place")
+        if signature.trait("only-in-place") is None or trait is None or not isinstance(t, ir.TileType) or t.memref:
+            return t
+        source = self._operand_value(bind(call, signature).get(trait[0]))
+        if source is None or not isinstance(source.type, ir.TileType):
+            return t
+        return replace(t, memref=source.type.memref, space=t.space or source.type.space)
 
     def _require_memory(self, name: str, t: ir.TileType, signature: Signature, call: ir.Call) -> None:
         """A tile lives in an allocation, unless its op takes it from elsewhere, as a pop does."""
@@ -461,6 +532,7 @@ class Walker:
             return None, None
         shares = None
         written = written if written is not None else self._deduced(call, signature, name)
+        written = self._in_place_memory(written, call, signature)
         if not (signature.trait("makes") or ("",))[0].startswith("popped"):
             written = self.place(name, written)
         value = Value(written)
@@ -523,6 +595,17 @@ class Walker:
         """The value of a tile with memory of its own; takes its name and notes its address."""
         memref = t.memref
         assert memref is not None
+        for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
+            n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
+            if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:
+                raise Refused("valid-extent", f"{name}: the valid extent {n.value} is not within 0..{most.value}")
+        old = self.values.get(name)
+        if old is not None and self.values.here(name) and isinstance(old.type, ir.TileType) and old.type != t:
+            raise Refused(
+                "redefined-name",
+                f"{name} is defined again in one block, as another tile: the first one's handle would be taken",
+                help="give the second tile a name of its own",
+            )
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
         identity = self._identity(memref)
         if name in self.redirected:
@@ -586,7 +669,9 @@ class Walker:
         first = bounds(start, {n: v.bounds for n, v in self.values.items()})
         last = bounds(stop, {n: v.bounds for n, v in self.values.items()})
         body, yields = self._carrying_body(
-            stmt.body, carries, {stmt.variable: Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))}
+            stmt.body,
+            carries,
+            {stmt.variable: Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))},
         )
         return Loop(stmt.variable, (lo, hi, by), carries, body, yields, stmt.span, _yield_span(stmt.body, stmt.span))
 
@@ -649,10 +734,14 @@ class Walker:
             nodes = self.block(body[:-1])
             if len(last.values) != len(carries):
                 raise Refused(
-                    "yield-count", f"the loop carries {len(carries)} values, but {len(last.values)} are yielded", last.span
+                    "yield-count",
+                    f"the loop carries {len(carries)} values, but {len(last.values)} are yielded",
+                    last.span,
                 )
             yields = [
-                y for carry, value in zip(carries, last.values, strict=True) for y in self._carried_on(carry, value, last)
+                y
+                for carry, value in zip(carries, last.values, strict=True)
+                for y in self._carried_on(carry, value, last)
             ]
         finally:
             self.values.leave()
@@ -680,7 +769,8 @@ class Walker:
         if carry.kind == "tile" and found and found.place and carried.place and found.place[1] != carried.place[1]:
             raise Refused(
                 "carry-buffer",
-                f"the loop carries {carry.name} in one buffer, but yields a tile in another: the next iteration would not see it",
+                f"the loop carries {carry.name} in one buffer, but yields a tile in another, which the next iteration "
+                "would not see",
                 end.span,
                 f"end the body with a pl.tile.move into the buffer of {carry.name}, and yield that",
             )

@@ -13,7 +13,7 @@ LAYERS = [
     {"diagnostics", "resources"},
     {"ir"},
     {"layout", "mlir", "scalars", "rulebook"},
-    {"syntax", "terms", "engine", "template", "unit", "verify"},
+    {"syntax", "terms", "engine", "template", "unit", "verifier"},
     {"emit", "typing"},
     {"shapes"},
     {"slots", "nodes"},

@@ -24,7 +24,7 @@ def specified(target: str) -> dict[tuple[str, str], list[str]]:
     """Routes of the specification: (from, to) -> the dtype after each instruction; absent without a route."""
     text = SPEC.read_text().split("\ntargets:")[1].split(f"\n  {target}:")[1].split("\n    rejected:")[0]
     native, chains = text.split("\n    chains:")
-    routes = {}
+    routes: dict[tuple[str, str], list[str]] = {}
     for source, ends in re.findall(r"^      (\w+): \[(.*)\]", native, re.M):
         routes |= {(source, end): [end] for end in ends.split(", ")}
     source = ""

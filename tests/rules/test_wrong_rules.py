@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - kernels and messages are compared whole
 """A wrong rule file gives one clear message with its path and line, exit 1, and no panic text."""
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pypto_rw.diagnostics import Severity
-from pypto_rw.verify import verify
+from pypto_rw.verifier import verify
 
 _LAYOUT = "blayout=row_major, slayout=none_box, fractal=512, pad=0"
 TILE = f"!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=64, v_row=?, v_col=?, {_LAYOUT}>"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pypto_rw.verify.findings import Findings
-from pypto_rw.verify.forms import FORMS, Mismatch, Use, read_form
-from pypto_rw.verify.tokens import Token, tokens
-from pypto_rw.verify.types import parse
+from pypto_rw.verifier.findings import Findings
+from pypto_rw.verifier.forms import FORMS, Mismatch, Use, read_form
+from pypto_rw.verifier.tokens import Token, tokens
+from pypto_rw.verifier.types import parse
 
 OPENERS = frozenset({"func.func", "scf.for", "scf.if", "scf.while"})
 _LOCATION = ["word", "punct", "string", "punct", "number", "punct", "number", "punct"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pypto_rw.verify.findings import Findings, listed, plural
-from pypto_rw.verify.reader import Function, Operation
+from pypto_rw.verifier.findings import Findings, listed, plural
+from pypto_rw.verifier.reader import Function, Operation
 
 _TERMINATORS = frozenset({"return", "scf.yield", "scf.condition"})
 

@@ -4,7 +4,7 @@ Sources: control-and-scalars.md §1, cross-core.md §2–5, ops-compute.md, dist
 
 from __future__ import annotations
 
-from pypto_rw.verify.tokens import Token
+from pypto_rw.verifier.tokens import Token
 
 _NAMES = frozenset(
     {

@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pypto_rw.verify.findings import Findings
-from pypto_rw.verify.forms import Use
-from pypto_rw.verify.reader import Function, Operation
-from pypto_rw.verify.storage import Place, Storage
+from pypto_rw.verifier.findings import Findings
+from pypto_rw.verifier.forms import Use
+from pypto_rw.verifier.reader import Function, Operation
+from pypto_rw.verifier.storage import Place, Storage
 
 _SCRATCH = {  # ops whose n-th tile of `ins`, where given, is work space
     **{f"pto.trow{n}": 1 for n in ("sum", "max", "min", "prod", "argmax", "argmin")},

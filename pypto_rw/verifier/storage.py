@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pypto_rw.verify.findings import Findings
-from pypto_rw.verify.reader import Function, Operation
-from pypto_rw.verify.types import Tile, parse
+from pypto_rw.verifier.findings import Findings
+from pypto_rw.verifier.reader import Function, Operation
+from pypto_rw.verifier.types import Tile, parse
 
 ALIGNMENT = 32
 # types-and-memory.md §10. `scaling` is both scale memories, each of this size.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pypto_rw.diagnostics import Diagnostic, Span
-from pypto_rw.verify.tokens import Token
+from pypto_rw.verifier.tokens import Token
 
 
 class Findings:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pypto_rw.verify.attributes import known_attribute, wrong_attribute
-from pypto_rw.verify.tokens import Token
+from pypto_rw.verifier.attributes import known_attribute, wrong_attribute
+from pypto_rw.verifier.tokens import Token
 
 _CONST = "NUM : !r", "ANY : !r"
 _BINARY = "%a , %b : !abr"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto_rw.verify.findings import Findings
-from pypto_rw.verify.forms import Use
-from pypto_rw.verify.reader import Function, Operation
-from pypto_rw.verify.tokens import Token
-from pypto_rw.verify.types import Dense, Extent, Regions, Tile, Type, parse
+from pypto_rw.verifier.findings import Findings
+from pypto_rw.verifier.forms import Use
+from pypto_rw.verifier.reader import Function, Operation
+from pypto_rw.verifier.tokens import Token
+from pypto_rw.verifier.types import Dense, Extent, Regions, Tile, Type, parse
 
 _ALLOCATED = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile", "pto.multi_tile_get"})
 _POPPED = frozenset({"pto.tpop_from_aic", "pto.tpop_from_aiv"})

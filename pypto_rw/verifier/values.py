@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pypto_rw.verify.findings import Findings
-from pypto_rw.verify.forms import OPERAND_KIND, Use
-from pypto_rw.verify.reader import Function, Operation
-from pypto_rw.verify.tokens import Token
-from pypto_rw.verify.types import FLOATS, INTEGERS, element_fits
+from pypto_rw.verifier.findings import Findings
+from pypto_rw.verifier.forms import OPERAND_KIND, Use
+from pypto_rw.verifier.reader import Function, Operation
+from pypto_rw.verifier.tokens import Token
+from pypto_rw.verifier.types import FLOATS, INTEGERS, element_fits
 
 _WIDTH = {"i1": 1, **{f"{s}i{n}": n for s in ("", "u") for n in (8, 16, 32, 64)}, "index": 64}
 _INLINE = frozenset({"0", "-1", "0.0", "dense<0>"})

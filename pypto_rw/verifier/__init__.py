@@ -16,13 +16,13 @@ Sources: types-and-memory.md, control-and-scalars.md, cross-core.md, memory-plan
 from __future__ import annotations
 
 from pypto_rw.diagnostics import Diagnostic
-from pypto_rw.verify.contents import check_contents
-from pypto_rw.verify.extents import check_extents
-from pypto_rw.verify.findings import Findings, listed
-from pypto_rw.verify.reader import Module, read
-from pypto_rw.verify.regions import check_regions
-from pypto_rw.verify.storage import check_storage
-from pypto_rw.verify.values import check_values
+from pypto_rw.verifier.contents import check_contents
+from pypto_rw.verifier.extents import check_extents
+from pypto_rw.verifier.findings import Findings, listed
+from pypto_rw.verifier.reader import Module, read
+from pypto_rw.verifier.regions import check_regions
+from pypto_rw.verifier.storage import check_storage
+from pypto_rw.verifier.values import check_values
 
 __all__ = ["verify"]
 
