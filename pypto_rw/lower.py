@@ -14,9 +14,11 @@ from pypto_rw import ir, mlir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
+from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.shapes import Refused
 from pypto_rw.template import Template, compile_code
 from pypto_rw.unit import surroundings_of
-from pypto_rw.walk import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, Walker, WhileLoop, names_in
+from pypto_rw.walk import Walker
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 
@@ -63,9 +65,7 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
         walkers.append(walker)
         diagnostics += walker.diagnostics
     templates = _Templates(engine)
-    parameters = [
-        [w.shaper.parameter(p) for p in w.function.params if isinstance(p.type, ir.TensorType)] for w in walkers
-    ]
+    parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
             *_instances(f.body),
@@ -79,6 +79,18 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     for f, params in zip(walked, parameters, strict=True):
         text += _Printer(f, params, settings).print()
     return "\n".join([*text, "}"]) + "\n"
+
+
+def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
+    """Instances of a function's tensor views; a dimension that is no scalar is reported."""
+    views = []
+    for p in walker.function.params:
+        if isinstance(p.type, ir.TensorType):
+            try:
+                views.append(walker.shaper.parameter(p))
+            except Refused as refused:
+                diagnostics.append(refused.diagnostic(p.span, walker.filename, walker.function.name))
+    return views
 
 
 def print_walked(

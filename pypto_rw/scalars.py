@@ -19,6 +19,7 @@ OPERATORS = {
     "min": "min",
     "max": "max",
     "and": "and",
+    "xor": "xor",
     "or": "or",
     "&": "bitand",
     "|": "bitor",

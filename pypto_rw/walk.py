@@ -8,160 +8,32 @@ rule files: `(in-place op operand when)` - the result takes that operand's handl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pypto_rw import ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.emit import Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.layout import effective_view
+from pypto_rw.nodes import (
+    Branch,
+    Carry,
+    Declare,
+    Do,
+    Loop,
+    Merge,
+    Node,
+    Same,
+    Scoped,
+    Walked,
+    WhileLoop,
+    names_in,
+)
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE, bounds
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings
-
-# ------------------------------------------------------------------------------------- nodes
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Do:
-    """One call: the declaration of its result's handle (if it has one of its own), then the call."""
-
-    instance: Instance
-    alloc: Instance | None
-    span: Span
-    call_span: Span
-    shares: str | None = None  # the operand whose handle the result takes
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Declare:
-    """The declaration of a handle, ahead of the call that writes it."""
-
-    alloc: Instance
-    span: Span
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Same:
-    """`y = x`: y is x from here on; nothing is printed."""
-
-    name: str
-    source: Operand
-    alloc: Instance | None
-    span: Span
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Carry:
-    """A loop-carried value: its name in the body, its initial value, its name after the loop."""
-
-    name: str
-    kind: str
-    initial: Operand
-    result: str | None
-    type: ir.Type
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Loop:
-    """A counted loop; `yields` are the scalar values carried on."""
-
-    variable: str
-    bounds: tuple[Operand, Operand, Operand]
-    carries: list[Carry]
-    body: list[Node]
-    yields: list[Operand]
-    span: Span
-    yield_span: Span
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class WhileLoop:
-    """A conditional loop."""
-
-    condition: Operand
-    carries: list[Carry]
-    body: list[Node]
-    yields: list[Operand]
-    span: Span
-    yield_span: Span
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Merge:
-    """One result of an `if`: a scalar result, a tile handle declared at the head, or one of the branches' values."""
-
-    name: str
-    kind: str
-    type: ir.Type
-    alloc: Instance | None = None
-    narrow: Instance | None = None
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Branch:
-    """An `if`; `yields` per branch: scalar values, in the order of the scalar results."""
-
-    condition: Operand
-    merges: list[Merge]
-    body: list[Node]
-    orelse: list[Node] | None
-    yields: tuple[list[Operand], list[Operand]]
-    sources: list[str]
-    copies: tuple[list[Instance], list[Instance]]
-    span: Span
-    yield_spans: tuple[Span, Span]
-
-
-Node = Do | Declare | Same | Loop | WhileLoop | Branch
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Walked:
-    """A function as nodes, with everything the prologue needs."""
-
-    function: ir.Function
-    body: list[Node]
-    tiles: dict[str, object]  # tile variables with a MemRef, in definition order -> identity of their handle
-    offsets: list[ir.Expr]
-    used: set[str]
-    hidden: set[str] = field(default_factory=set)
-    regions: list[tuple[Instance, Span]] = field(default_factory=list)
-    unviewed: set[str] = field(default_factory=set)  # tensors of which only the pointer is used
-
-
-class Scoped(dict[str, Value]):
-    """Values by name; what a block defines ends with the block."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._journal: list[dict[str, Value | None]] = []
-
-    def __setitem__(self, name: str, value: Value) -> None:
-        if self._journal:
-            self._journal[-1].setdefault(name, self.get(name))
-        super().__setitem__(name, value)
-
-    def enter(self) -> None:
-        """A block begins."""
-        self._journal.append({})
-
-    def leave(self) -> dict[str, Value]:
-        """The block ends; what it had defined."""
-        inner = {}
-        for name, outer in self._journal.pop().items():
-            inner[name] = self[name]
-            if outer is None:
-                del self[name]
-            else:
-                super().__setitem__(name, outer)
-        return inner
-
-    def here(self, name: str) -> bool:
-        """Whether the innermost block defines `name`."""
-        return bool(self._journal) and name in self._journal[-1]
 
 
 class Walker:
@@ -264,10 +136,13 @@ class Walker:
                 and isinstance(stmt.value.value, ir.Name)
             ):
                 self.elements.setdefault(stmt.value.value.id, {})[stmt.value.index] = stmt
+        depth = self.values.depth()
         for stmt in body:
             try:
                 out.extend(self.statement(stmt))
             except Refused as refused:
+                while self.values.depth() > depth:  # it was refused inside a block of its own
+                    self.values.leave()
                 self._explain_symbol(refused)
                 self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
                 self._poison(stmt)
@@ -927,22 +802,3 @@ def signature_of(t: ir.Type) -> object:
         return t
     v = effective_view(t)
     return (t.shape, t.dtype, t.space, v.blayout, v.slayout, v.fractal, v.pad, v.compact)
-
-
-def names_in(exprs: tuple[ir.Expr, ...]) -> Iterator[str]:
-    """Every variable read by `exprs`, in order."""
-    for e in exprs:
-        match e:
-            case ir.Name():
-                yield e.id
-            case ir.Unary() | ir.Cast():
-                yield from names_in((e.operand,))
-            case ir.Binary():
-                yield from names_in((e.left, e.right))
-            case ir.Tuple():
-                yield from names_in(e.items)
-            case ir.Item():
-                yield from names_in((e.value,))
-            case ir.Call():
-                yield from names_in(e.args)
-                yield from names_in(tuple(v for _, v in e.kwargs))

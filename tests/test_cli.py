@@ -115,3 +115,35 @@ def test_an_internal_fault_exits_3_with_a_reproducer(
     folder = Path(told.err.split("; ")[1].split(" has the input")[0])
     assert (folder / "kernel.pyir").read_text() == KERNEL
     assert "AssertionError: a fault" in (folder / "traceback.txt").read_text()
+
+
+def test_random_edits_are_lowered_or_refused_with_a_place() -> None:
+    """Every edit of a valid kernel compiles or is refused at a line; nothing else escapes."""
+    import random
+    import re
+
+    from pypto_rw import CompileError, lower
+
+    words = [
+        "pl.FP16",
+        "pl.INT32",
+        "[16, 64]",
+        "0",
+        "-1",
+        "pl.Mem.Mat",
+        "None",
+        "x",
+        "pl.tile.add",
+        "pl.const(3, pl.INT8)",
+    ]
+    kernels = [p.read_text() for p in sorted((ROOT / "tests/kernels").glob("*.pyir"))]
+    random_ = random.Random(7)
+    for _ in range(150):
+        pieces = re.split(r"(\W)", random_.choice(kernels))
+        for _ in range(random_.randint(1, 3)):
+            at = random_.randrange(len(pieces))
+            pieces[at] = random_.choice(["", random_.choice(words), pieces[at] * 2])
+        try:
+            lower("".join(pieces), target=random_.choice(["a2a3", "a5"]))
+        except CompileError as error:
+            assert error.diagnostics and all(d.span for d in error.diagnostics), str(error)

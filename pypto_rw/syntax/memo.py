@@ -33,7 +33,9 @@ MARKS = _NAME + _INTEGER + _NEVER
 # Stand-ins: nothing a person or a printer writes, and no value that a check could object to.
 _STAND_IN = "zz__hole_{}__zz"
 _FIRST_INTEGER = 700_000_000_000_000_001
-_LITERAL_WORDS = frozenset(["and", "or", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("])
+_LITERAL_WORDS = frozenset(
+    ["and", "or", "xor", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("]
+)
 _WORTHWHILE = 4
 _NEVER_CALLED = frozenset(("func_attr(", "cond(", "dynamic("))
 _ONE_LINE = (ir.Assign, ir.Evaluate, ir.Yield, ir.Return)

@@ -168,8 +168,6 @@ def _python(
         what, help_ = "`in` as an operator", "compare with `==`"
     elif token.type == "AT" and before is not None and before.type in _ENDS:
         what, help_ = "`@` as an operator", "write pl.matmul(a, b)"
-    elif text == "xor":
-        what, help_ = "`xor`", "write `^` for integers, `!=` for truth values"
     elif text in ("print", "exec") or (before is not None and before.text in ("print", "exec")):
         word = "print" if "print" in (text, before.text if before else "") else "exec"
         what, help_ = f"`{word}`", "kernels do not print; store into a tensor"

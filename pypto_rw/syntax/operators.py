@@ -9,22 +9,23 @@ from pypto_rw import ir
 from pypto_rw.syntax.parts import Part, between, deepest, float_
 from pypto_rw.syntax.tokens import Refusal, Token
 
-_COMPARISON = 4
-_NOT = 3
-_UNARY = 11
-_POWER = 12
+_COMPARISON = 5
+_NOT = 4
+_UNARY = 12
+_POWER = 13
 _LEVELS = {
     "or": 1,
-    "and": 2,
+    "xor": 2,
+    "and": 3,
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), _COMPARISON),
-    "|": 5,
-    "^": 6,
-    "&": 7,
-    "<<": 8,
-    ">>": 8,
-    "+": 9,
-    "-": 9,
-    **dict.fromkeys(("*", "/", "//", "%"), 10),
+    "|": 6,
+    "^": 7,
+    "&": 8,
+    "<<": 9,
+    ">>": 9,
+    "+": 10,
+    "-": 10,
+    **dict.fromkeys(("*", "/", "//", "%"), 11),
     "**": _POWER,
 }
 

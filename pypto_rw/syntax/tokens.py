@@ -93,6 +93,8 @@ _WORDS = {
 }
 _IMPORT = re.compile(r"^(?:import +pypto\.language +as +(\w+)|from +pypto +import +language +as +(\w+))", re.M)
 _IMPORT_PLD = re.compile(r"^import +pypto\.language\.distributed +as +(\w+)", re.M)
+# Dumps print the logical exclusive or as a word; elsewhere `xor` is a name like any other.
+_XOR = re.compile(r"[\w)\]] xor [\w(\[]")
 
 
 class Lexicon(dict[str, tuple[str, str]]):
@@ -110,7 +112,10 @@ class Lexicon(dict[str, tuple[str, str]]):
         """The lexicon for the prefixes that `source` imports."""
         match, other = _IMPORT.search(source), _IMPORT_PLD.search(source)
         prefix = (match[1] or match[2]) if match else "pl"
-        return cls(prefix, other[1] if other else "pld")
+        lexicon = cls(prefix, other[1] if other else "pld")
+        if _XOR.search(source):
+            lexicon["xor"] = ("OP", "xor")
+        return lexicon
 
     def __missing__(self, text: str) -> tuple[str, str]:
         head, dot, rest = text.partition(".")

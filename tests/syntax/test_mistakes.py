@@ -71,7 +71,6 @@ WORDS = {
     "lone surrogate": body("a = \ud800"),
     "exclamation mark": body("if !x:\n    a = 1"),
     "double ampersand": body("if x > 0 && x < 3:\n    a = 1"),
-    "xor": body("a = x xor y"),
     "keyword as a name": body("class = 3"),
     "keyword as the name of an op": body("a = pl.tile.and(x, x)"),
     "spaces around a dot": body("a = pl .load(x, [0], [64])"),
