@@ -125,6 +125,10 @@ class Shaper:
                 return found.constant
         return expr
 
+    def bounds(self, expr: ir.Expr) -> Bounds:
+        """Smallest and largest value of a scalar expression, as far as its variables tell."""
+        return bounds(expr, _KnownBounds(self.lookup))
+
     def dtype(self, expr: ir.Expr) -> ir.DType:
         """Dtype of a scalar expression; Refused where it is none."""
         found = dtype_of(expr, self._type)
@@ -452,7 +456,7 @@ class Shaper:
             return f"(at {expr.value})"
         if expr not in key.extents:
             key.extents.append(expr)
-        low, high = bounds(expr, _KnownBounds(self.lookup))
+        low, high = self.bounds(expr)
         return f"(dyn {key.extents.index(expr)} {low} {high})"
 
     def _extent_argument(self, key: _Key, expr: ir.Expr) -> str:

@@ -30,7 +30,7 @@ from pypto_rw.nodes import (
     names_in,
 )
 from pypto_rw.rulebook import Signature
-from pypto_rw.scalars import WIDE, bounds
+from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings
@@ -66,7 +66,6 @@ class Walker:
         self.redirected: dict[str, object] = {}
         self.regions: dict[str, Instance] = {}
         self.merged: dict[str, Value] = {}
-        self._bound_arguments: tuple[tuple[str, ir.Expr], ...] = ()
         self.roots: dict[str, str] = {}  # a tensor variable -> the parameter it is
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
         self.unviewed: set[str] = {"__gm_pipe_buffer"}
@@ -220,7 +219,7 @@ class Walker:
         dtype = self.shaper.dtype(value)
         written = stmt.type if isinstance(stmt.type, ir.ScalarType) else ir.ScalarType(dtype)
         operand = self.shaper.assigned(value, dtype, written.dtype)
-        known = bounds(value, {n: v.bounds for n, v in self.values.items()})
+        known = self.shaper.bounds(value)
         constant = self.shaper.resolved(value)
         self.values[name] = Value(
             written, bounds=known, constant=constant if isinstance(constant, ir.Int | ir.Float) else None
@@ -264,7 +263,8 @@ class Walker:
         signature = self.engine.rulebook.signature(call.callee)
         assert signature is not None
         unseen = signature.trait("no-view")
-        for parameter, argument in bind(call, signature).items():
+        arguments = bind(call, signature)
+        for parameter, argument in arguments.items():
             if unseen is None or parameter not in unseen:
                 self._use(argument)
             elif isinstance(argument, ir.Name):
@@ -272,10 +272,10 @@ class Walker:
         if name is not None and isinstance(written, ir.TupleType):
             yield from self._pair(call, signature, name, written, span)
             return
-        value, shares = self._result(call, signature, name, written)
-        self._bound_arguments = tuple(bind(call, signature).items())
-        self._spaces(call, signature, dict(self._bound_arguments))
-        self._in_its_buffer(call, shares, signature, value)
+        value, shares = self._result(call, signature, arguments, name, written)
+        self._spaces(call, signature, arguments)
+        if shares is None and value is not None:
+            self._in_its_buffer(call, signature, arguments, value)
         instance = self.shaper.call(call, signature, value, name)
         alloc = None
         if name is not None and value is not None:
@@ -288,8 +288,8 @@ class Walker:
                 value = replace(value, place=(*value.place[:2], name))  # a view has a handle of its own
             self.values[name] = value
         if trait := signature.trait("materialises"):
-            self._materialised(bind(call, signature).get(trait[0]))
-        self._note_store(signature, bind(call, signature), name)
+            self._materialised(arguments.get(trait[0]))
+        self._note_store(signature, arguments, name)
         self._use_types(value)
         yield Do(instance, alloc, span, call.span or span, shares)
 
@@ -353,12 +353,12 @@ class Walker:
                     f"move it there first: pl.tile.move(…, target_memory=pl.Mem.{word.split('|')[0]})",
                 )
 
-    def _in_its_buffer(self, call: ir.Call, shares: str | None, signature: Signature, value: Value | None) -> None:
+    def _in_its_buffer(self, call: ir.Call, signature: Signature, arguments: dict[str, ir.Expr], value: Value) -> None:
         """An op that updates an operand in place gives its result that operand's buffer."""
-        trait, only = signature.trait("in-place"), signature.trait("only-in-place") is not None
-        if trait is None or shares is not None or value is None or value.place is None or not only:
+        trait = signature.trait("in-place")
+        if trait is None or value.place is None or signature.trait("only-in-place") is None:
             return
-        source = self._operand_value(dict(self._bound_arguments).get(trait[0]))
+        source = self._operand_value(arguments.get(trait[0]))
         if source is not None and source.place is not None and source.place[0] != value.place[0]:
             raise Refused(
                 "in-place-buffer",
@@ -367,12 +367,12 @@ class Walker:
                 f"give the result the pl.MemRef of {trait[0]}",
             )
 
-    def _in_place_memory(self, t: ir.Type, call: ir.Call, signature: Signature) -> ir.Type:
+    def _in_place_memory(self, t: ir.Type, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.Type:
         """A result that can only be in an operand's buffer is there, if it says nothing else."""
         trait = signature.trait("in-place")
         if signature.trait("only-in-place") is None or trait is None or not isinstance(t, ir.TileType) or t.memref:
             return t
-        source = self._operand_value(bind(call, signature).get(trait[0]))
+        source = self._operand_value(arguments.get(trait[0]))
         if source is None or not isinstance(source.type, ir.TileType):
             return t
         return replace(t, memref=source.type.memref, space=t.space or source.type.space)
@@ -400,18 +400,22 @@ class Walker:
             self.used.update(names_in(value.type.shape))
 
     def _result(
-        self, call: ir.Call, signature: Signature, name: str | None, written: ir.Type | None
+        self,
+        call: ir.Call,
+        signature: Signature,
+        arguments: dict[str, ir.Expr],
+        name: str | None,
+        written: ir.Type | None,
     ) -> tuple[Value | None, str | None]:
         """What is known of a call's result, and the operand whose handle it takes."""
         if name is None:
             return None, None
         shares = None
         written = written if written is not None else self._deduced(call, signature, name)
-        written = self._in_place_memory(written, call, signature)
+        written = self._in_place_memory(written, signature, arguments)
         if not (signature.trait("makes") or ("",))[0].startswith("popped"):
             written = self.place(name, written)
         value = Value(written)
-        arguments = bind(call, signature)
         if isinstance(written, ir.TileType) and written.memref is not None:
             value = self._tile(name, written)
         if (trait := signature.trait("in-place")) and (source := self._operand_value(arguments.get(trait[0]))):
@@ -541,8 +545,8 @@ class Walker:
             (b.dtype for b in stmt.bounds if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX),
             ir.DType.INDEX,
         )
-        first = bounds(start, {n: v.bounds for n, v in self.values.items()})
-        last = bounds(stop, {n: v.bounds for n, v in self.values.items()})
+        first = self.shaper.bounds(start)
+        last = self.shaper.bounds(stop)
         body, yields = self._carrying_body(
             stmt.body,
             carries,
