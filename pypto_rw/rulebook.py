@@ -10,12 +10,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from pypto_rw import resources
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.records import dataclass, field
 
 CORE = (
     "core/types",
@@ -134,6 +134,7 @@ class Rulebook:
         for folder in self.folders:
             if not folder.is_dir():
                 raise rule_error(f"there is no rules folder {folder}", folder)
+        self.signatures: dict[str, Signature] = {}  # known already
         self._files: dict[str, RuleFile | None] = {}
 
     def file(self, name: str) -> RuleFile | None:
@@ -150,8 +151,13 @@ class Rulebook:
 
     def signature(self, op: str) -> Signature | None:
         """How `op` is called, or None for an op without a rule file."""
-        found = self.op_file(op)
-        return next((s for s in found.signatures if s.op == op), None) if found else None
+        known = self.signatures.get(op)
+        if known is None:
+            found = self.op_file(op)
+            known = next((s for s in found.signatures if s.op == op), None) if found else None
+            if known is not None:
+                self.signatures[op] = known
+        return known
 
     def names(self) -> list[str]:
         """Names of all files on the search path, sorted."""
