@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
@@ -14,6 +14,9 @@ from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
 PLANNERS = ("pypto", "dsa_rp", "ptoas")

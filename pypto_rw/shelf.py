@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto_rw import cache as stored
 from pypto_rw.rulebook import Parameter, Signature
+
+if TYPE_CHECKING:
+    pass
 
 _MOST = 512  # shapes kept of one op
 _STATES = 8  # states of the rules kept
@@ -20,7 +22,7 @@ _STATES = 8  # states of the rules kept
 class Shelf:
     """The stored results for rules in `folders` under the options `words`."""
 
-    def __init__(self, folders: Sequence[Path], words: tuple[str, ...]) -> None:
+    def __init__(self, folders: Sequence[str], words: tuple[str, ...]) -> None:
         self._state = _state(folders)
         self._words = stored.digest(words)
         self.key = (self._state, self._words)
@@ -33,14 +35,14 @@ class Shelf:
         if found is None:
             return None
         parameters, generic, traits, path = found
-        return Signature(op, tuple(Parameter(*p) for p in parameters), generic, frozenset(traits), Path(path))
+        return Signature(op, tuple(Parameter(*p) for p in parameters), generic, frozenset(traits), path)
 
     def put_signature(self, op: str, signature: Signature | None) -> None:
         """Keep how `op` is called."""
         if signature is None:
             return
         parameters = tuple((p.name, p.kind, p.default, p.like, p.keyword) for p in signature.parameters)
-        self._put(op, "", (parameters, signature.generic, tuple(sorted(signature.traits)), str(signature.path)))
+        self._put(op, "", (parameters, signature.generic, tuple(sorted(signature.traits)), signature.path))
 
     def get(self, op: str, shape: str) -> Any:
         """What was put for the shape, or None."""
@@ -78,14 +80,14 @@ class Shelf:
         return f"rules/{self._state}/{self._words}-{safe}"
 
 
-def _state(folders: Sequence[Path]) -> str:
-    return stored.digest(_stamp(Path(__file__).parent, ".py"), *(_stamp(f, ".egg") for f in folders))
+def _state(folders: Sequence[str]) -> str:
+    return stored.digest(_stamp(os.path.dirname(__file__), ".py"), *(_stamp(f, ".egg") for f in folders))
 
 
-def _stamp(folder: Path, suffix: str) -> tuple[tuple[str, int, int], ...]:
+def _stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
     """Name, size and time of every file below `folder` with that suffix, sorted."""
     found = []
-    folders = [str(folder)]
+    folders = [folder]
     while folders:
         try:
             entries = list(os.scandir(folders.pop()))

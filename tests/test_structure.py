@@ -23,6 +23,7 @@ LAYERS = [
     {"walk", "regions"},
     {"lower"},
     {"api", "examples"},
+    {"commands"},
     {"cli"},
     {"__main__"},
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -97,7 +98,8 @@ def _reduction(actions: object, name: str, several: tuple[bool, ...], single: bo
 @cache
 def tables() -> Tables:
     """The parse tables of the grammar."""
-    grammar = (folder("grammar") / "pyir.lark").read_text(encoding="utf-8")
+    with open(os.path.join(folder("grammar"), "pyir.lark"), encoding="utf-8") as file:
+        grammar = file.read()
     name = f"grammar-{stored.digest(grammar)}"
     found = stored.load(name)
     if isinstance(found, tuple) and len(found) == 2 and found[0] == grammar:
