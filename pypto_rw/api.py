@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
@@ -63,7 +64,7 @@ def lower(
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
     try:
-        with _engine(settings, rules) as engine:
+        with paused(), _engine(settings, rules) as engine:
             return Lowered(lower_module(module, engine, settings, source), module=module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise

@@ -198,6 +198,7 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
+        self.place = f' loc("{escaped(settings.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
@@ -316,7 +317,7 @@ class _Printer:
     def _location(self, span: Span) -> str:
         if not self.settings.loc or not span or not self.settings.filename:
             return ""
-        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+        return f"{self.place}{span.line}:{max(span.column, 1)})"
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

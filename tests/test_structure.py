@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "pypto_rw"
 LAYERS = [
-    {"records", "resources", "cache"},
+    {"records", "resources", "cache", "collector"},
     {"diagnostics"},
     {"ir"},
     {"layout", "mlir", "scalars", "rulebook"},
