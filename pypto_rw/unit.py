@@ -5,9 +5,11 @@ Source: cross-core.md §1, §2.1."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pypto_rw import ir
 
+COMM_CTX = ir.OpaqueType("pld.CommCtxType")
 HIDDEN = {
     "prefetch": "(Ptr (INT8))",
     "__pypto_deferred_raw_args": "(Ptr (INT64))",
@@ -17,7 +19,7 @@ HIDDEN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Surroundings:
     """The function a statement is in, and the byte offset of each pipe's region in the unit's slot buffer.
 
@@ -36,9 +38,22 @@ class Surroundings:
             return str(value.value)
         return value.path.rsplit(".", 1)[-1] if isinstance(value, ir.Symbol) else ""
 
+    @cached_property
+    def contexts(self) -> dict[str, str]:
+        """Window parameters, each with its communication context: the i-th of the one is paired with the i-th of the other."""
+        windows, contexts = windows_and_contexts(self.function)
+        return dict(zip(windows, contexts, strict=False))
+
     def parameter(self, name: str) -> ir.Param | None:
         """The function's parameter of that name."""
         return next((p for p in self.function.params if p.name == name), None)
+
+
+def windows_and_contexts(function: ir.Function) -> tuple[list[str], list[str]]:
+    """Names of the window parameters and of the communication contexts, each in declaration order."""
+    windows = [p.name for p in function.params if isinstance(p.type, ir.TensorType) and p.type.distributed]
+    contexts = [p.name for p in function.params if p.type == COMM_CTX]
+    return windows, contexts
 
 
 def pipe_key(call: ir.Call) -> tuple[int, int] | None:

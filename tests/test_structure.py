@@ -16,7 +16,7 @@ LAYERS = [
     {"syntax", "terms", "engine", "template", "unit", "verifier"},
     {"emit", "typing"},
     {"shapes"},
-    {"slots", "nodes"},
+    {"slots", "nodes", "windows", "members", "deferred"},
     {"walk", "regions"},
     {"lower"},
     {"api", "examples"},
