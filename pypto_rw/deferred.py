@@ -29,8 +29,8 @@ def faults(function: ir.Function, book: Rulebook) -> Iterator[Refused]:
             "pl.at(level=pl.Level.CORE_GROUP) scope may defer its completion (it has the function attribute "
             "deferred_completion_waiter)",
             first.span,
-            "put the registrations into a scope of their own and let later tasks depend on it (wait_tid), or block with "
-            "pld.system.wait",
+            "put the registrations into a scope of their own and let later tasks depend on it (wait_tid), or block "
+            "with pld.system.wait",
         )
         return
     if function.kind == "AIC":
@@ -106,8 +106,8 @@ class _Checker:
                 code,
                 f"a kernel with {self.op} only registers, but this one {what}",
                 span,
-                "it may read scalars before the first registration, compute with them, and register in ifs and in loops "
-                "of a constant positive trip count",
+                "it may read scalars before the first registration, compute with them, and register in ifs and in "
+                "loops of a constant positive trip count",
             )
         )
 

@@ -156,7 +156,7 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     printed = [line.strip() for text in lines if "= pto.alloc_tile" not in text for line in text.split("\n")]
     expected = [re.sub(r"<(\w+)>", lambda m: types.get(f"%{m[1]}", m[0]), text) for text in example.prints]
     if printed != expected:
-        short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v}
+        short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v and not v.startswith("!pto.ptr")}
         got = [re.sub(r"!pto\.\w+<[^<>]*>", lambda m: short.get(m[0], m[0]), text) for text in printed]
         return "prints\n    " + "\n    ".join(got or ["nothing"])
     return ""

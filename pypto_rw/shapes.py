@@ -224,8 +224,12 @@ class Shaper:
         expr = self.resolved(expr)
         if isinstance(expr, ir.Int):
             return Const(expr.value, "INDEX")
-        if self.dtype(expr) is ir.DType.INDEX:
+        dtype = self.dtype(expr)
+        if dtype is ir.DType.INDEX:
             return self.scalar(expr)
+        if dtype is ir.DType.BOOL:
+            what = f"{expr.id} is" if isinstance(expr, ir.Name) else "this is"
+            raise Refused("extent-dtype", f"an extent, an offset or a bound must be an integer; {what} {dtype.value}")
         return self.operator("index", (expr,), ir.DType.INDEX)
 
     def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:

@@ -40,7 +40,7 @@ class Surroundings:
 
     @cached_property
     def contexts(self) -> dict[str, str]:
-        """Window parameters, each with its communication context: the i-th of the one is paired with the i-th of the other."""
+        """Window parameters, each with its communication context: the i-th of both are a pair."""
         windows, contexts = windows_and_contexts(self.function)
         return dict(zip(windows, contexts, strict=False))
 

@@ -33,7 +33,7 @@ from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
-from pypto_rw.unit import Surroundings
+from pypto_rw.unit import Surroundings, windows_and_contexts
 from pypto_rw.windows import EFFECT, inherited, marks, require_contexts, require_one_window, require_windows
 
 
@@ -114,6 +114,8 @@ class Walker:
             require_contexts(self.function)
         except Refused as refused:
             self.diagnostics.append(refused.diagnostic(self.function.span, self.filename, self.function.name))
+            for name in windows_and_contexts(self.function)[0]:
+                self.values[name] = replace(self.values[name], root=None)  # reported once
 
     def _regions(self) -> None:
         for region in slots.regions(self.function.body).values():
@@ -192,7 +194,9 @@ class Walker:
 
     def _poison(self, stmt: ir.Stmt) -> None:
         """After a refusal: the targets keep their written type, so that one fault is reported once."""
-        if isinstance(stmt, ir.Assign) and stmt.type is not None:
+        if isinstance(stmt, ir.For | ir.While | ir.If) and stmt.body and isinstance(stmt.body[-1], ir.Yield):
+            self._poison(stmt.body[-1])
+        if isinstance(stmt, ir.Assign | ir.Yield) and stmt.type is not None:
             for name in stmt.targets:
                 place = (name, name, name)
                 if name not in self.values:
@@ -236,7 +240,10 @@ class Walker:
             yield from self._call(value, name, stmt.type, stmt.span)
             return
         if isinstance(value, ir.Item) and isinstance(value.value, ir.Name):
-            if name not in self.values:
+            of = self.values.get(value.value.id)
+            if of is not None and isinstance(of.type, ir.TupleType):  # its call has been refused
+                self._poison(stmt)
+            elif name not in self.values:
                 raise Refused("tuple-element", f"{value.value.id} is no tuple with an element {value.index}")
             return  # declared where the tuple was made
         if isinstance(value, ir.Name):

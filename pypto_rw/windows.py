@@ -55,7 +55,9 @@ def require_windows(
                 call.span,
                 "only a window has a copy on every rank: make it a parameter of type pld.DistributedTensor",
             )
-        if found.root is None or found.root not in contexts:
+        if found.root is None:
+            continue  # what it was to be has been refused already
+        if found.root not in contexts:
             raise Refused(
                 "no-context",
                 f"{call.callee}: the window {name.id} has no communication context; none was found in the function "
