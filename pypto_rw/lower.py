@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
-from pypto_rw.deferred import faults
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
-from pypto_rw.members import settled
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
-from pypto_rw.template import Template, compile_code
-from pypto_rw.unit import Surroundings, surroundings_of, windows_and_contexts
+from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
 from pypto_rw.walk import Walker
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
@@ -93,9 +90,14 @@ def _checked_windows(
 ) -> tuple[ir.Function, ...]:
     """The unit with its signals ordered; what its kernels with windows do wrong as whole functions is reported."""
     distributed = [f for f in unit if windows_and_contexts(f)[0]]
+    if not distributed:
+        return unit
+    from pypto_rw.deferred import faults  # only kernels with windows need these two
+    from pypto_rw.members import settled
+
     for f in distributed:
         diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
-    if not distributed or settings.reference:
+    if settings.reference:
         return unit
     unit, unordered = settled(unit, engine.rulebook)
     diagnostics += (r.diagnostic(r.span, settings.filename, name) for r, name in unordered)
@@ -155,7 +157,6 @@ class _Templates:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.wanted: list[tuple[Instance, Span, str]] = []
-        self.compiled: dict[str, Template] = {}
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
         for nested in _nested(instance):
@@ -178,7 +179,7 @@ class _Templates:
                 )
             if result.findings:
                 continue
-            if result.code is None:
+            if result.template is None:
                 yield Diagnostic(
                     "no-lowering",
                     f"no rule lowers {self.engine.described(shape)}",
@@ -187,9 +188,7 @@ class _Templates:
                     function=function,
                 )
                 continue
-            if shape not in self.compiled:
-                self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
-            instance.template = self.compiled[shape]
+            instance.template = result.template
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:
@@ -237,6 +236,7 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
+        self.place = f' loc("{escaped(settings.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
@@ -244,7 +244,7 @@ class _Printer:
         self.emitter = Emitter(reference=settings.reference)
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
-        self.contexts = Surroundings(self.function).contexts
+        self.contexts = contexts_of(self.function)
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
@@ -358,7 +358,7 @@ class _Printer:
     def _location(self, span: Span) -> str:
         if not self.settings.loc or not span or not self.settings.filename:
             return ""
-        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+        return f"{self.place}{span.line}:{max(span.column, 1)})"
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

@@ -8,9 +8,9 @@ their way, and the peer's counter would move twice. Source: distributed.md §5, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pypto_rw import ir
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
 

@@ -4,10 +4,8 @@ Source: cross-core.md §1, §2.1."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass, field
 
 COMM_CTX = ir.OpaqueType("pld.CommCtxType")
 HIDDEN = {
@@ -19,7 +17,7 @@ HIDDEN = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """The function a statement is in, and the byte offset of each pipe's region in the unit's slot buffer.
 
@@ -38,12 +36,6 @@ class Surroundings:
             return str(value.value)
         return value.path.rsplit(".", 1)[-1] if isinstance(value, ir.Symbol) else ""
 
-    @cached_property
-    def contexts(self) -> dict[str, str]:
-        """Window parameters, each with its communication context: the i-th of both are a pair."""
-        windows, contexts = windows_and_contexts(self.function)
-        return dict(zip(windows, contexts, strict=False))
-
     def parameter(self, name: str) -> ir.Param | None:
         """The function's parameter of that name."""
         return next((p for p in self.function.params if p.name == name), None)
@@ -54,6 +46,12 @@ def windows_and_contexts(function: ir.Function) -> tuple[list[str], list[str]]:
     windows = [p.name for p in function.params if isinstance(p.type, ir.TensorType) and p.type.distributed]
     contexts = [p.name for p in function.params if p.type == COMM_CTX]
     return windows, contexts
+
+
+def contexts_of(function: ir.Function) -> dict[str, str]:
+    """Window parameters, each with its communication context: the i-th of both are a pair."""
+    windows, contexts = windows_and_contexts(function)
+    return dict(zip(windows, contexts, strict=False))
 
 
 def pipe_key(call: ir.Call) -> tuple[int, int] | None:

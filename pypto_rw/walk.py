@@ -8,7 +8,6 @@ rule files: `(in-place op operand when)` - the result takes that operand's handl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from pypto_rw import ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
@@ -29,12 +28,12 @@ from pypto_rw.nodes import (
     WhileLoop,
     names_in,
 )
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
-from pypto_rw.unit import Surroundings, windows_and_contexts
-from pypto_rw.windows import EFFECT, inherited, marks, require_contexts, require_one_window, require_windows
+from pypto_rw.unit import Surroundings, contexts_of, windows_and_contexts
 
 
 class Walker:
@@ -110,12 +109,22 @@ class Walker:
         )
 
     def _contexts(self) -> None:
+        if windows_and_contexts(self.function) == ([], []):
+            return
+        from pypto_rw.windows import require_contexts  # only kernels with windows need that module
+
         try:
             require_contexts(self.function)
         except Refused as refused:
             self.diagnostics.append(refused.diagnostic(self.function.span, self.filename, self.function.name))
             for name in windows_and_contexts(self.function)[0]:
                 self.values[name] = replace(self.values[name], root=None)  # reported once
+
+    def _one_window(self, name: str, first: Value, second: Value | None, where: str, span: Span) -> None:
+        if second is not None and first.root != second.root:
+            from pypto_rw.windows import require_one_window
+
+            require_one_window(name, first, second, where, span)
 
     def _regions(self) -> None:
         for region in slots.regions(self.function.body).values():
@@ -162,6 +171,8 @@ class Walker:
 
     def _marked(self, body: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
         """The statements of a block, each followed by its marks; marks that already follow are not doubled."""
+        from pypto_rw.windows import marks
+
         at = 0
         while at < len(body):
             stmt = body[at]
@@ -299,11 +310,14 @@ class Walker:
         signature = self.engine.rulebook.signature(call.callee)
         assert signature is not None
         unseen = signature.trait("no-view")
-        if written == EFFECT and name is not None:  # such a name only says that there was a call
-            self.values[name] = Value(EFFECT)
+        if name is not None and written is not None and kind_of(written) == "effect":
+            self.values[name] = Value(written)  # such a name only says that there was a call
             name = None
         arguments = bind(call, signature)
-        require_windows(call, signature, arguments, self.values.get, self.shaper.surroundings.contexts)
+        if call.callee.startswith("pld."):
+            from pypto_rw.windows import require_windows
+
+            require_windows(call, signature, arguments, self.values.get, contexts_of(self.function))
         for parameter, argument in arguments.items():
             if unseen is None or parameter not in unseen:
                 self._use(argument)
@@ -472,7 +486,10 @@ class Walker:
             value.type, ir.TensorType
         ):
             source = self._operand_value(arguments.get(trait[0]))
-            value = replace(value, type=inherited(value.type, source), root=source.root if source else None)
+            of = source.type if source is not None else None
+            distributed = value.type.distributed or (isinstance(of, ir.TensorType) and of.distributed)
+            t = replace(value.type, distributed=distributed)
+            value = replace(value, type=t, root=source.root if source else None)
         if trait := signature.trait("makes"):
             value = replace(value, origin=trait[0])
         if trait := signature.trait("makes-window"):
@@ -690,7 +707,8 @@ class Walker:
             yield self.shaper.scalar(value)
             return
         found, carried = self._operand_value(value), self.values[carry.name]
-        require_one_window(carry.name, carried, found, "the loop carries one and yields the other", end.span)
+        if carry.kind == "tensor":
+            self._one_window(carry.name, carried, found, "the loop carries one and yields the other", end.span)
         if carry.kind == "tile" and found and found.place and carried.place and found.place[1] != carried.place[1]:
             raise Refused(
                 "carry-buffer",
@@ -821,7 +839,7 @@ class Walker:
         t = then.type if then.type is not None else found.type
         if not isinstance(t, ir.TileType):
             other = self._operand_value(ends[1].values[k]) if ends[1] is not None else None
-            require_one_window(name, found, other, "one branch yields the one, the other the other", then.span)
+            self._one_window(name, found, other, "one branch yields the one, the other the other", then.span)
             self.values[name] = replace(found, type=t)
             return Merge(name, kind, t)
         if t.memref is None:

@@ -8,7 +8,6 @@ distributed.md §1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
@@ -16,7 +15,6 @@ from pypto_rw.rulebook import Signature
 from pypto_rw.shapes import Refused, Value
 from pypto_rw.unit import windows_and_contexts
 
-EFFECT = ir.OpaqueType("pl.UnknownType")  # the "type" of a named call that gives no value
 WINDOW_KINDS = frozenset({"window", "window-parameter"})
 
 
@@ -75,10 +73,8 @@ def require_windows(
             )
 
 
-def require_one_window(name: str, first: Value | None, second: Value | None, where: str, span: Span) -> None:
+def require_one_window(name: str, first: Value, second: Value, where: str, span: Span) -> None:
     """A merged or carried window is one window on every path; `where` says which two paths meet."""
-    if first is None or second is None or first.root == second.root:
-        return
     if any(isinstance(v.type, ir.TensorType) and v.type.distributed for v in (first, second)):
         raise Refused(
             "two-windows",
@@ -87,14 +83,6 @@ def require_one_window(name: str, first: Value | None, second: Value | None, whe
             span,
             "do the remote accesses inside the branches",
         )
-
-
-def inherited(t: ir.Type, source: Value | None) -> ir.Type:
-    """The type of a view of, or of a store into, a tensor: of a window it is a window."""
-    of = source.type if source is not None else None
-    if isinstance(t, ir.TensorType) and isinstance(of, ir.TensorType) and of.distributed:
-        return replace(t, distributed=True)
-    return t
 
 
 def type_text(t: ir.TensorType) -> str:

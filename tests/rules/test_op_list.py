@@ -1,7 +1,6 @@
 """Every tile, tensor, array, distributed, prefetch and memory-order op of the language has a rule file.
 
-The list is that of the op tables (ops-compute, ops-memory, distributed); `tile.alloc` only names an allocation and has no
-rules.
+The list is that of the op tables (ops-compute, ops-memory, distributed). `tile.alloc` only names memory: no rules.
 """
 
 from __future__ import annotations
