@@ -19,7 +19,7 @@ MOST = 64
 def faults(function: ir.Function, book: Rulebook) -> Iterator[Refused]:
     """What a registering kernel does that it may not; nothing for a kernel without registrations."""
     calls = [c for s in ir.statements(function.body) if (c := _call(s)) is not None]
-    first = next((c for c in calls if _trait(book, c, "registers")), None)
+    first = next((c for c in calls if _trait(book, c, "registers") is not None), None)
     if first is None:
         return
     if dict(function.attrs).get("deferred_completion_waiter") != ir.Bool(True):
@@ -90,7 +90,7 @@ class _Checker:
         call = _call(stmt)
         if call is None:
             return 0
-        if _trait(self.book, call, "registers"):
+        if _trait(self.book, call, "registers") is not None:
             self.registered = True
             return 1
         kind = _trait(self.book, call, "bookkeeping")

@@ -115,7 +115,7 @@ def marks(call: ir.Call, signature: Signature | None, lookup: Callable[[str], Va
                 span=call.span,
             )
             yield ir.Call("system.fence", span=call.span)
-    if signature.trait("orders"):
+    if signature.trait("orders") is not None:
         yield ir.Call("system.fence", span=call.span)
-    if signature.trait("refreshes"):
+    if signature.trait("refreshes") is not None:
         yield ir.Call("system.cacheinvalid", span=call.span)
