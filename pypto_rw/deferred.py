@@ -94,7 +94,7 @@ class _Checker:
             self.registered = True
             return 1
         kind = _trait(self.book, call, "bookkeeping")
-        if kind is None:
+        if kind is None and self.book.signature(call.callee) is not None:
             self._refuse("defer-work", f"also calls {call.callee}", call.span)
         elif kind == ("memory",) and self.registered:
             self._refuse("defer-read", f"reads memory with {call.callee} after its first registration", call.span)

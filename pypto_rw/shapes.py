@@ -420,7 +420,7 @@ class Shaper:
             got = (
                 f"{expr.id} is {kind_name(found.type)}"
                 if found is not None and isinstance(expr, ir.Name)
-                else "got a scalar"
+                else f"got {'a list' if isinstance(expr, ir.Tuple) else 'a scalar'}"
             )
             help = ""
             if {kind, _WIDER.get(p.kind, p.kind)} == {"tile", "tensor"}:
