@@ -368,7 +368,9 @@ class Shaper:
         if p.kind in CONTEXT_KINDS:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
-            return _default_term(p) if p.default is not None else NONE_TERMS[SORTS[p.kind]]
+            if p.default is None:
+                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+            return _default_term(p)
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
         if p.kind == "extent":
@@ -600,8 +602,6 @@ def _in_order(positional: list[Parameter], args: tuple[ir.Expr, ...]) -> dict[st
 
 
 def _default_term(p: Parameter) -> str:
-    from pypto_rw.rulebook import SORTS
-
     assert p.default is not None
     sort = SORTS[p.kind]
     if sort == "bool":

@@ -313,6 +313,13 @@ class Walker:
         if name is not None and written is not None and kind_of(written) == "effect":
             self.values[name] = Value(written)  # such a name only says that there was a call
             name = None
+        if name is not None and signature.trait("effect") is not None:
+            raise Refused(
+                "no-value",
+                f"{call.callee} gives no value, but it is assigned to {name}",
+                call.span,
+                f"write the call alone, or name it {name}: pl.UnknownType",
+            )
         arguments = bind(call, signature)
         if call.callee.startswith("pld."):
             from pypto_rw.windows import require_windows
