@@ -97,7 +97,8 @@ class EGraph:
 
     def rule_place(self, rule: str) -> str:
         """`file:line name` of a rule, the file relative to its rules folder."""
-        for name in sorted(self._loaded):
+        # a refusal that was kept from an earlier process comes without its rule files being loaded
+        for name in (*sorted(self._loaded), *self.rulebook.names()):
             file = self.rulebook.file(name)
             if file is not None and rule in file.rule_lines:
                 return f"{name}.egg:{file.rule_lines[rule]} {rule}"
