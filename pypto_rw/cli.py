@@ -1,4 +1,4 @@
-"""The command line: `pypto-rw lower | check | fmt | rules | verify`.
+"""The command line: `pypto-rw lower | check | build | fmt | rules | verify`.
 
 stdout carries the product, stderr everything else. Exit codes: 0 ok, 1 input refused, 2 usage or file, 3 internal
 error with a reproducer, 130 interrupted. Source: design §6.
@@ -18,7 +18,7 @@ from typing import NoReturn
 from pypto_rw import api
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity, render
 
-COMMANDS = ("lower", "check", "fmt", "rules", "verify")
+COMMANDS = ("lower", "check", "build", "fmt", "rules", "verify")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -71,6 +71,23 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="report what would be refused, print nothing")
     _compile_options(check)
     check.set_defaults(action=_check, no_loc=True)
+    build = commands.add_parser("build", help="kernel sources, orchestration and manifest of a program")
+    build.add_argument("file", metavar="FILE", help="the program; - is stdin")
+    build.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for all that is made")
+    build.add_argument("--ptoas", metavar="PATH", help="the assembler (else under PTOAS_ROOT, else on PATH)")
+    build.add_argument("--ptoas-version", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+    build.add_argument(
+        "--skip-ptoas", action="store_true", help="the layout without an assembler: .pto for each kernel"
+    )
+    build.add_argument(
+        "--dump-ptoas-passes", action="store_true", help="keep what the assembler prints after each pass"
+    )
+    build.add_argument("--runtime", default="tensormap_and_ringbuffer", metavar="NAME", help="what runs the build")
+    _target_options(build, assembler=False)
+    build.add_argument("--reference", action="store_true", help="write exactly what the reference build writes")
+    build.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    build.add_argument("--no-loc", action="store_true", help="no source places on op lines")
+    build.set_defaults(action=_build)
     fmt = commands.add_parser("fmt", help="print each file in the layout of PyPTO's own printer")
     fmt.add_argument("files", nargs="*", metavar="FILE")
     fmt.add_argument("-w", "--write", action="store_true", help="rewrite the files in place")
@@ -99,10 +116,11 @@ def _compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
 
 
-def _target_options(parser: argparse.ArgumentParser) -> None:
+def _target_options(parser: argparse.ArgumentParser, *, assembler: bool = True) -> None:
     parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
     parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")
-    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+    if assembler:
+        parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
 
 
 def _version() -> str:
@@ -211,6 +229,59 @@ def _internal(error: BaseException, source: str, file: str, options: argparse.Na
     )
     print(render([diagnostic]), file=sys.stderr)
     return 3
+
+
+# ------------------------------------------------------------------------------------------ build
+
+
+def _build(options: argparse.Namespace) -> int:
+    file = options.file
+    try:
+        source = _read(file)
+    except (OSError, UnicodeDecodeError) as error:
+        return _complain(f"cannot read {file}: {_reason(error)}")
+    options.ptoas, assembler = options.ptoas_version, options.ptoas  # what `_internal` names
+    try:
+        built = api.build(
+            source,
+            options.output,
+            filename="<stdin>" if file == "-" else file,
+            target=options.target,
+            planner=options.planner,
+            ptoas=assembler,
+            ptoas_version=options.ptoas_version,
+            skip_ptoas=options.skip_ptoas,
+            dump_ptoas_passes=options.dump_ptoas_passes,
+            runtime=options.runtime,
+            reference=options.reference,
+            loc=False if options.no_loc else None,
+            rules=options.rules,
+            progress=_progress if sys.stderr.isatty() else None,
+        )
+    except CompileError as error:
+        located = [d for d in error.diagnostics if d.span] if str(error) != render(error.diagnostics, source) else []
+        print("\n".join([*([render(located, source)] if located else []), str(error)]), file=sys.stderr)
+        return 1
+    except FileNotFoundError as error:
+        return _complain(_reason(error))
+    except ValueError as error:
+        return _complain(str(error))
+    except OSError as error:
+        return _complain(f"cannot write {error.filename or options.output}: {_reason(error)}")
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except BaseException as error:
+        return _internal(error, source, file, options)
+    if built.diagnostics:
+        print(render(built.diagnostics, source), file=sys.stderr)
+    return 0
+
+
+def _progress(done: int, total: int, unit: str) -> None:
+    """One line on a terminal, for more than a handful of kernels."""
+    if total > 5:
+        end = "\n" if done == total else ""
+        print(f"\r\x1b[K[{done}/{total}] {unit}", end=end, file=sys.stderr, flush=True)
 
 
 # -------------------------------------------------------------------------------------------- fmt

@@ -19,6 +19,7 @@ LAYERS = [
     {"slots", "nodes"},
     {"walk", "regions"},
     {"lower"},
+    {"wrapper"},
     {"api", "examples"},
     {"cli"},
     {"__main__"},
