@@ -30,7 +30,7 @@ def table(failures: Sequence[Failure], source: str, details: Path | None) -> str
     rule = f"  {'-' * first}+{'-' * second}"
     lines = [f"{len(failures)} function(s) failed to compile:", "", f"  {'Function'.ljust(first)}| Error", rule]
     for failure, text in zip(failures, texts, strict=True):
-        rows = textwrap.wrap(text, _WIDTH) or [""]
+        rows = textwrap.wrap(text, _WIDTH, break_on_hyphens=False) or [""]
         lines += [
             f"  {name.ljust(first)}| {row}" for name, row in zip([failure.name, *[""] * len(rows)], rows, strict=False)
         ]
