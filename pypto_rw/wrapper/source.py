@@ -44,7 +44,7 @@ def assembled(unit: Unit, cpp: str, *, reference: bool) -> Assembled:
     if reference:
         return Assembled(body, frozenset())
     try:
-        body, private = pass_lane(body, {f.name: uses_of(f).subblock for f in unit.members if f.kind == "AIV"})
+        body, private = pass_lane(body, {f.name: uses_of(f).subblock for f in unit.printed if f.kind == "AIV"})
     except Unreadable as problem:
         message = f"{unit.name}: the assembler's C++ cannot be read: {problem}"
         raise Rejected(Diagnostic("assembler-output", message, function=unit.name)) from None
