@@ -57,7 +57,6 @@ class Assembler:
     path: Path
     target: str
     addresses: bool
-    limit: float = TIME_LIMIT
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: bool = False
@@ -99,7 +98,7 @@ class Assembler:
                 )
                 self._running.add(process)
             try:
-                code: int | None = process.wait(self.limit)
+                code: int | None = process.wait(TIME_LIMIT)
             except subprocess.TimeoutExpired:
                 code = None
             finally:
@@ -108,7 +107,7 @@ class Assembler:
                     self._running.discard(process)
             said = _tail(err) or _tail(out)
         if code is None:
-            said = f"timed out after {self.limit:g} s" + (f"\n{said}" if said else "")
+            said = f"timed out after {TIME_LIMIT:g} s" + (f"\n{said}" if said else "")
         return code, said
 
     def stop(self) -> None:

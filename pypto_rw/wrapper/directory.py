@@ -34,15 +34,20 @@ class Output:
         """Move every file of the work folder into place; remove what earlier builds left. The files, sorted."""
         made = sorted(p.relative_to(self.work).as_posix() for p in self.work.rglob("*") if p.is_file())
         earlier = _recorded(self.folder)
-        _write_record(self.folder, sorted({*made, *earlier}))
+        self._record(sorted({*made, *earlier}))
         for path in (*(p for p in earlier if _is_manifest(p)), *(p for p in earlier if p not in set(made))):
             _remove(self.folder, path)
         for path in sorted(made, key=lambda p: (_is_manifest(p), p)):
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(self.work / path, target)
-        _write_record(self.folder, made)
+        self._record(made)
         return made
+
+    def _record(self, paths: list[str]) -> None:
+        """Say which files of the folder are builds' own."""
+        self.write(RECORD, "".join(f"{p}\n" for p in paths))
+        os.replace(self.work / RECORD, self.folder / RECORD)
 
 
 @contextmanager
@@ -86,14 +91,6 @@ def _recorded(folder: Path) -> list[str]:
     except (OSError, UnicodeDecodeError):
         return []
     return [p for p in lines if p and not p.startswith("/") and ".." not in p.split("/")]
-
-
-def _write_record(folder: Path, paths: list[str]) -> None:
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f"{_WORK}record")
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write("".join(f"{p}\n" for p in paths))
-    os.chmod(name, 0o644)
-    os.replace(name, folder / RECORD)
 
 
 def _remove(folder: Path, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,13 @@ PROGRAMS = HERE / "programs"
 DEVICE = ("-D__aicore__=",)
 MODES = (DEVICE, ("-D__CPU_SIM",), ("-D__COSTMODEL", *DEVICE))
 Compiles = Callable[[Path], None]
+
+
+def functions(text: str) -> dict[str, str]:
+    """The functions of a program's text, by name; "" is what stands before them."""
+    parts = re.split(r"^(?=    @pl\.function)", text, flags=re.MULTILINE)
+    names = [m[1] if (m := re.search(r"^    def (\w+)", part, re.MULTILINE)) else "" for part in parts]
+    return dict(zip(names, parts, strict=True))
 
 
 @pytest.fixture(scope="session")
