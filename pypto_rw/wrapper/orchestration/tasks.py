@@ -222,6 +222,7 @@ def _predicate(frame: Frame, this: _Launch, condition: ir.Expr) -> Lines:
             if (
                 isinstance(element, ir.Call)
                 and element.callee == "tensor.read"
+                and len(element.args) == 2
                 and isinstance(target, ir.Int | ir.Name)
             ):
                 tensor = frame.tensor(element.args[0], "predicate")

@@ -33,7 +33,22 @@ class Workspace:
 
 def is_create(stmt: ir.Stmt) -> bool:
     """Whether `stmt` makes a temporary."""
-    return isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call) and stmt.value.callee == "tensor.create"
+    return (
+        isinstance(stmt, ir.Assign)
+        and isinstance(stmt.value, ir.Call)
+        and stmt.value.callee in ("tensor.create", "create_tensor")
+    )
+
+
+def _created_type(frame: Frame, stmt: ir.Assign) -> ir.TensorType:
+    """The type of a temporary: its annotation, else what its call says."""
+    if isinstance(stmt.type, ir.TensorType):
+        return stmt.type
+    assert isinstance(stmt.value, ir.Call)
+    dtype = dict(stmt.value.kwargs).get("dtype")
+    if not isinstance(dtype, ir.Symbol) or dtype.path not in ir.DType.__members__:
+        raise frame.refused("tensor-create", f"{stmt.targets[0]}: the call names no dtype")
+    return ir.TensorType(_tuple(frame, stmt.value, 0, "shape"), ir.DType[dtype.path])
 
 
 def workspaces(frame: Frame) -> dict[str, Workspace]:
@@ -83,24 +98,23 @@ def allocate(frame: Frame, creates: list[ir.Assign], sized: dict[str, Workspace]
         infos, made = [], []
         for index, stmt in enumerate(batch):
             frame.span = stmt.span
-            assert isinstance(stmt.type, ir.TensorType)
+            type_ = _created_type(frame, stmt)
             name = frame.named(stmt.targets[0], also=("_ci", "_ci_shapes"))
-            lines += _described(frame, stmt, name, sized.get(stmt.targets[0]))
+            lines += _described(frame, stmt, name, type_, sized.get(stmt.targets[0]))
             infos.append(f"{name}_ci")
             made += fill("orchestration/created.cpp", name=name, outputs=f"alloc_{number}", index=str(index))
-            frame.values[stmt.targets[0]] = TensorValue(name, stmt.type, frame.scope)
+            frame.values[stmt.targets[0]] = TensorValue(name, type_, frame.scope)
         lines += fill("orchestration/alloc.cpp", number=str(number), infos=", ".join(infos), tensors=made)
     return lines
 
 
-def _described(frame: Frame, stmt: ir.Assign, name: str, workspace: Workspace | None) -> Lines:
-    assert isinstance(stmt.value, ir.Call) and isinstance(stmt.type, ir.TensorType)
+def _described(frame: Frame, stmt: ir.Assign, name: str, type_: ir.TensorType, workspace: Workspace | None) -> Lines:
+    assert isinstance(stmt.value, ir.Call)
     kwargs = dict(stmt.value.kwargs)
-    shape = stmt.type.shape
     initial = kwargs.get("init_value")
     manual = kwargs.get("manual_dep") == ir.Bool(True)
     if workspace is None:
-        return described(frame, name, shape, stmt.type.dtype, manual=manual, initial=initial)
+        return described(frame, name, type_.shape, type_.dtype, manual=manual, initial=initial)
     if workspace.elements == 0:
         raise frame.refused("pipe-workspace", f"{stmt.targets[0]} is the buffer of a task that sets up no pipe")
     extent = str(workspace.elements)
@@ -111,7 +125,7 @@ def _described(frame: Frame, stmt: ir.Assign, name: str, workspace: Workspace | 
         name=name,
         rank="1",
         shape=extent,
-        dtype=RUNTIME_DTYPE[stmt.type.dtype],
+        dtype="FLOAT32",
         initial=[],
     )
 
