@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
+from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
+from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
@@ -54,20 +57,22 @@ def lower(
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
-    engine, settings = _prepared(filename, target, planner, ptoas, reference, loc, rules)
+    _require(target, planner, ptoas)
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
     module = parse(source, filename=filename)
     if functions is not None:
         known = {f.name for f in module.functions}
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
-    return Lowered(_text(module, engine, settings, source), module=module)
+    return Lowered(_text(module, settings, rules, source), module=module)
 
 
-def _text(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
+def _text(module: ir.Module, settings: Settings, rules: Sequence[str | Path], source: str) -> str:
     """MLIR text of the kernels of `module`."""
     try:
-        return lower_module(module, engine, settings, source)
+        with paused(), _engine(settings, rules) as engine:
+            return lower_module(module, engine, settings, source)
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
 
@@ -101,17 +106,21 @@ def build(
     program that cannot be built at all, ValueError for an option out of range, FileNotFoundError without an assembler,
     OSError for a folder that cannot be written. Source: kernel-wrapper.md.
     """
-    from pypto_rw import wrapper  # only a build needs it
+    import os
+    from pathlib import Path
 
+    from pypto_rw import wrapper  # only a build needs these
+
+    _require(target, planner, ptoas_version)
     if loc is None:
         loc = os.environ.get("PYPTO_EMIT_PTO_LOC", "").strip().lower() not in ("0", "false", "no", "off")
-    engine, settings = _prepared(filename, target, planner, ptoas_version, reference, loc, rules)
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
     wanted = wrapper.Runtime.named(runtime)
     assembler = None
     if not skip_ptoas:
         assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
     plan = wrapper.Plan(
-        lambda module: _text(module, engine, settings, source),
+        lambda module: _text(module, settings, rules, source),
         assembler,
         settings.target,
         wanted,
@@ -180,20 +189,23 @@ def _require(target: str, planner: str, ptoas: str) -> None:
         raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
 
 
-def _prepared(
-    filename: str,
-    target: str,
-    planner: str,
-    ptoas: str,
-    reference: bool,
-    loc: bool,
-    rules: Sequence[str | Path],
-) -> tuple[Engine, Settings]:
-    _require(target, planner, ptoas)
-    addresses = planner != "ptoas"
-    facts = [
-        "(addresses)" if addresses else "(no-addresses)",
-        "(as-reference)" if reference else "(as-specified)",
-    ]
-    engine = Engine(Rulebook(tuple(rules)), target=TARGETS[target], facts=tuple(facts))
-    return engine, Settings(TARGETS[target], addresses, loc, reference, filename)
+_engines: dict[tuple[object, ...], Engine] = {}  # idle ones; a shape is rewritten once a process
+_MOST_SHAPES = 20_000  # an engine may remember
+
+
+@contextmanager
+def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]:
+    """An engine that nobody else uses meanwhile, for the rules as they are now."""
+    facts = (
+        "(addresses)" if settings.addresses else "(no-addresses)",
+        "(as-reference)" if settings.reference else "(as-specified)",
+    )
+    rulebook = Rulebook(tuple(rules))
+    kept = Shelf(rulebook.folders, (settings.target, *facts))
+    engine = _engines.pop(kept.key, None) or Engine(rulebook, target=settings.target, facts=facts, shelf=kept)
+    try:
+        yield engine
+    finally:
+        engine.save()
+    if engine.size < _MOST_SHAPES:  # and it did not fail
+        _engines[kept.key] = engine

@@ -11,17 +11,20 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from pypto_rw.diagnostics import Diagnostic
-from pypto_rw.wrapper.units import Rejected, Unit
+from pypto_rw.records import dataclass, field
+from pypto_rw.wrapper.units import Unit
 
 TIME_LIMIT = 60.0  # seconds for one unit
 _ARCH = {"a2a3": "a3", "a5": "a5"}
 _PLACES = ("ptoas", "ptoas.sh", "bin/ptoas")
 _KEPT = 64 * 1024  # bytes of what the assembler says that are shown
+
+
+class Failed(Exception):
+    """The assembler did not assemble; the message says how. Several threads may raise it, so it is nothing of ours."""
 
 
 class NotFound(FileNotFoundError):
@@ -72,18 +75,18 @@ class Assembler:
         return [*command, "--pto-arch", _ARCH[self.target]]
 
     def run(self, unit: Unit, folder: Path, shown: Path, *, dump: bool) -> str:
-        """The C++ of `unit`. `shown` is what the author knows `folder` as. Raises Rejected with the unit's name."""
+        """The C++ of `unit`. `shown` is what the author knows `folder` as. Raises Failed."""
         output = folder / "ptoas" / f"{unit.name}.cpp"
         if dump:
             (folder / "ptoas_passes" / unit.name).mkdir(parents=True, exist_ok=True)
         try:
             code, said = self._execute(self.arguments(unit.name, folder, dump))
             if code != 0:
-                raise _failed(unit.name, _explained(code, said.replace(str(folder), str(shown))))
+                raise Failed(_explained(code, said.replace(str(folder), str(shown))))
             return _checked(unit, output)
         except OSError as error:
-            raise _failed(unit.name, f"cannot run {self.path}: {error.strerror or error}") from None
-        except Rejected:
+            raise Failed(f"cannot run {self.path}: {error.strerror or error}") from None
+        except Failed:
             output.unlink(missing_ok=True)
             raise
 
@@ -149,18 +152,14 @@ def _checked(unit: Unit, output: Path) -> str:
     try:
         cpp = output.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        raise _failed(unit.name, "it ended well but wrote no C++") from None
+        raise Failed("it ended well but wrote no C++") from None
     except UnicodeDecodeError:
-        raise _failed(unit.name, "what it wrote is not text") from None
+        raise Failed("what it wrote is not text") from None
     if not cpp.strip():
-        raise _failed(unit.name, "it ended well but wrote an empty file")
+        raise Failed("it ended well but wrote an empty file")
     if "\0" in cpp:
-        raise _failed(unit.name, "what it wrote is not text")
+        raise Failed("what it wrote is not text")
     missing = [m.name for m in unit.members if not re.search(rf"\b{re.escape(m.name)}\s*\(", cpp)]
     if missing:
-        raise _failed(unit.name, f"what it wrote has no function {', '.join(missing)}")
+        raise Failed(f"what it wrote has no function {', '.join(missing)}")
     return cpp
-
-
-def _failed(unit: str, why: str) -> Rejected:
-    return Rejected(Diagnostic("ptoas-failed", f"ptoas compilation failed: {why}", function=unit))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
-from pypto_rw.wrapper.assembler import Assembler
+from pypto_rw.records import dataclass, replace
+from pypto_rw.wrapper.assembler import Assembler, Failed
 from pypto_rw.wrapper.directory import Output, held
 from pypto_rw.wrapper.manifest import Runtime, manifest
 from pypto_rw.wrapper.orchestration.generate import Orchestration, OrchestrationRefused, generate
@@ -153,7 +153,8 @@ class _Build:
     def assemble(self) -> None:
         """Run the assembler for every unit, several at a time, and wrap what it gives."""
         jobs = [(part, unit) for part in self.parts for unit in part.units if unit.name in part.texts]
-        if self.plan.assembler is None:
+        assembler = self.plan.assembler
+        if assembler is None:
             for part, unit in jobs:
                 part.sources[unit.name] = self._unassembled(part, unit)
             return
@@ -161,7 +162,12 @@ class _Build:
             self.out.write(f"{part.prefix}ptoas/{unit.name}.pto", part.texts[unit.name])
         done = 0
         with ThreadPoolExecutor(max_workers=self.workers) as pool:
-            waiting = {pool.submit(self._wrapped, part, unit): (part, unit) for part, unit in jobs}
+            waiting = {
+                pool.submit(
+                    assembler.run, unit, self.out.work / part.prefix, self.out.folder / part.prefix, dump=self.plan.dump
+                ): (part, unit)
+                for part, unit in jobs
+            }
             try:
                 for future in as_completed(waiting):
                     part, unit = waiting[future]
@@ -169,19 +175,20 @@ class _Build:
                     if self.plan.progress is not None:
                         self.plan.progress(done, len(jobs), unit.name)
                     try:
-                        part.sources[unit.name] = future.result()
+                        part.sources[unit.name] = self._wrapped(unit, future.result())
+                    except Failed as failed:
+                        told = Diagnostic("ptoas-failed", f"ptoas compilation failed: {failed}", function=unit.name)
+                        part.failures[unit.name] = Failure(unit.name, (told,))
                     except Rejected as rejected:
                         part.failures[unit.name] = Failure(unit.name, (rejected.diagnostic,))
             except BaseException:
-                self.plan.assembler.stop()
+                assembler.stop()
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _wrapped(self, part: _Part, unit: Unit) -> dict[str, str]:
+    def _wrapped(self, unit: Unit, cpp: str) -> dict[str, str]:
         plan = self.plan
-        assert plan.assembler is not None
-        folder, shown = self.out.work / part.prefix, self.out.folder / part.prefix
-        code = assembled(unit, plan.assembler.run(unit, folder, shown, dump=plan.dump), reference=plan.reference)
+        code = assembled(unit, cpp, reference=plan.reference)
         return {
             f"kernels/{core_of(f, plan.filename)}/{f.name}.cpp": kernel_source(
                 f, unit, code, target=plan.target, reference=plan.reference, filename=plan.filename

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from pypto_rw import ir
+from pypto_rw.records import dataclass
 from pypto_rw.wrapper.templates import fill, fill_line, text
 from pypto_rw.wrapper.units import external_source
 

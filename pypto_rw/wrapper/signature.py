@@ -7,11 +7,11 @@ Sources: kernel-wrapper.md §5.2-§5.4, control-and-scalars.md §1.1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.nodes import names_in
+from pypto_rw.records import dataclass
 from pypto_rw.syntax import expression_text
 from pypto_rw.wrapper.ctypes import PACKED
 from pypto_rw.wrapper.units import Rejected, calls

@@ -5,10 +5,9 @@ Source: kernel-wrapper.md §5, §6; newer-rules.md §9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.records import dataclass
 from pypto_rw.wrapper.ctypes import C_TYPE
 from pypto_rw.wrapper.endpoints import LANE, Unreadable, pass_lane
 from pypto_rw.wrapper.names import Names, Unfit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.records import dataclass, replace
 from pypto_rw.unit import Surroundings
 from pypto_rw.wrapper.names import Unfit, source_path, symbol
 

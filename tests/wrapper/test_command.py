@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pypto_rw
-from pypto_rw import cli
+from pypto_rw.commands import build as command
 from pypto_rw.syntax import parse
 from pypto_rw.wrapper import Assembler, Plan, Runtime, build
 from tests.conftest import ROOT, Run
@@ -94,7 +94,7 @@ def test_usage(arguments: list[str], said: str, tmp_path: Path, pypto_rw_command
 def test_progress_is_for_more_than_a_handful(capsys: pytest.CaptureFixture[str]) -> None:
     for total in (5, 6):
         for done in (1, total):
-            cli._progress(done, total, f"k{done}")
+            command._progress(done, total, f"k{done}")
     assert capsys.readouterr().err == "\r\x1b[K[1/6] k1\r\x1b[K[6/6] k6\n"
 
 

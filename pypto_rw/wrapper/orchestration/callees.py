@@ -5,9 +5,8 @@ Source: orchestration-overview.md §1, §4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass, field
 from pypto_rw.unit import workspace_bytes
 from pypto_rw.wrapper.units import KERNELS, attribute, callee_of, callees, calls
 

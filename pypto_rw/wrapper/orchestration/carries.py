@@ -6,9 +6,9 @@ Source: orchestration-overview.md §3, §5.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pypto_rw import ir
+from pypto_rw.records import dataclass
 from pypto_rw.wrapper.orchestration.aliases import Aliases, trailing_yield
 from pypto_rw.wrapper.orchestration.expressions import c_type, cpp, scalar_type
 from pypto_rw.wrapper.orchestration.frame import Frame

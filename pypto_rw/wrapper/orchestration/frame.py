@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
+from pypto_rw.records import dataclass, field
 from pypto_rw.wrapper.manifest import Direction, Launched
 from pypto_rw.wrapper.names import Names
 from pypto_rw.wrapper.orchestration.callees import Program

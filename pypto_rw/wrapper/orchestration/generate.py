@@ -5,11 +5,10 @@ It prints statement by statement; what a name stands for is in the frame. Source
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.nodes import names_in
+from pypto_rw.records import dataclass, replace
 from pypto_rw.wrapper.manifest import Direction, Launched
 from pypto_rw.wrapper.names import Unfit
 from pypto_rw.wrapper.orchestration.aliases import Aliases, reads, trailing_yield

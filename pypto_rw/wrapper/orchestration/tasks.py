@@ -5,9 +5,8 @@ Source: orchestration-overview.md §3, §5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass
 from pypto_rw.syntax import expression_text
 from pypto_rw.wrapper.manifest import Direction
 from pypto_rw.wrapper.orchestration.callees import Task, Unlaunchable

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
