@@ -35,7 +35,8 @@ class Output:
         made = sorted(p.relative_to(self.work).as_posix() for p in self.work.rglob("*") if p.is_file())
         earlier = _recorded(self.folder)
         self._record(sorted({*made, *earlier}))
-        for path in (*(p for p in earlier if _is_manifest(p)), *(p for p in earlier if p not in set(made))):
+        remade = set(made)
+        for path in (*(p for p in earlier if _is_manifest(p)), *(p for p in earlier if p not in remade)):
             _remove(self.folder, path)
         for path in sorted(made, key=lambda p: (_is_manifest(p), p)):
             target = self.folder / path

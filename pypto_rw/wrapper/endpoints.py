@@ -28,6 +28,8 @@ def pass_lane(text: str, vector: dict[str, bool]) -> tuple[str, set[str]]:
 
     `vector` tells of each vector function whether its last parameter is the sub-block id. Raises Unreadable for
     brackets that never close."""
+    if not _ENDPOINT.search(text):
+        return text, set()
     hidden = _SKIPPED.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)  # same length, no comments, no literals
     out: list[str] = []
     private: set[str] = set()

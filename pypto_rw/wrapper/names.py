@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, count
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LONGEST = 200  # with a suffix it stays within the 255 bytes of a file name
@@ -56,10 +57,7 @@ class Names:
 
     def __init__(self, taken: frozenset[str] = frozenset()) -> None:
         self._taken = set(taken) | KEYWORDS | _TYPES
-
-    def free(self, name: str) -> bool:
-        """Whether nothing has this name yet."""
-        return name not in self._taken
+        self._numbered: dict[str, int] = {}  # the next number to try behind a name
 
     def take(self, *wishes: str, also: tuple[str, ...] = ()) -> str:
         """The first of `wishes` that is free, else the last with `_1`, `_2`, …; taken from now on.
@@ -68,7 +66,10 @@ class Names:
         for wish in wishes:
             if not _IDENTIFIER.fullmatch(wish):
                 raise Unfit(f"{wish!r} cannot name a C++ variable: only ASCII letters, digits and _")
-        numbered = (f"{wishes[-1]}_{k}" for k in range(1, len(self._taken) + 2))
-        name = next(n for n in (*wishes, *numbered) if all(f"{n}{s}" not in self._taken for s in ("", *also)))
+        last = wishes[-1]
+        numbered = (f"{last}_{k}" for k in count(self._numbered.get(last, 1)))
+        name = next(n for n in chain(wishes, numbered) if all(f"{n}{s}" not in self._taken for s in ("", *also)))
+        if name not in wishes:
+            self._numbered[last] = int(name.rpartition("_")[2]) + 1
         self._taken.update(f"{name}{s}" for s in ("", *also))
         return name

@@ -22,7 +22,9 @@ _WORD = re.compile(r"\w+")
 
 def preprocess(text: str) -> str:
     """`text` of the assembler, ready to stand between the wrapper's headers and its entry."""
-    lines = _undo_gather_aliases([line for line in text.split("\n") if not _dropped(line.strip())])
+    lines = [line for line in text.split("\n") if not _dropped(line.strip())]
+    if "MGATHER" in text:
+        lines = _undo_gather_aliases(lines)
     joined = _TENSOR.sub("ChipTensor", "\n".join(lines))
     return _AICORE.sub("__aicore__", _KERNEL.sub("static __aicore__ void", joined))
 

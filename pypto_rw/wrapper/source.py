@@ -147,24 +147,19 @@ def _c_type(dtype: ir.DType, param: ir.Param, function: ir.Function, filename: s
     return C_TYPE[dtype]
 
 
-_KIND = {
-    ir.TileType: "a tile",
-    ir.ArrayType: "an array",
-    ir.TupleType: "a tuple",
-    ir.OpaqueType: "no value",
-    ir.ScalarType: "a scalar",
-    ir.TensorType: "a tensor",
-}
+_KIND = {ir.TileType: "a tile", ir.ArrayType: "an array", ir.TupleType: "a tuple", ir.ScalarType: "a scalar"}
 
 
 def _no_argument(param: ir.Param, function: ir.Function, filename: str) -> Diagnostic:
     dtype = getattr(param.type, "dtype", None)
-    found = f"{_KIND[type(param.type)]}{f' of {dtype.value}' if dtype is not None else ''}"
+    found = _KIND.get(type(param.type), "a tensor") + (f" of {dtype.value}" if dtype is not None else "")
+    if isinstance(param.type, ir.OpaqueType):
+        found = f"of type {param.type.name}"
     return Diagnostic(
         "kernel-parameter",
         f"{param.name} of {function.name} is {found}; the runtime passes tensors, scalars and communication contexts",
         param.span,
-        "pass a tensor, and load the tile in the kernel",
+        "pass a tensor, and make the value in the kernel",
         filename=filename,
         function=function.name,
     )

@@ -1,7 +1,8 @@
 """A stand-in for the assembler: reads a `.pto`, writes C++ with the same functions, parameters and FIFO endpoints.
 
 `PTOAS_STANDIN` says what to do instead: hang, crash, garble, truncate, nothing, empty, foreign; or it is a folder with
-`<unit>.cpp` to copy and `<unit>.fail` to say. `PTOAS_STANDIN_LOG` names a file that gets the arguments of every call.
+`<unit>.cpp` to copy and `<unit>.fail` to say. `PTOAS_STANDIN_LOG` names a file that gets the arguments of every call,
+`PTOAS_STANDIN_PID` one that gets its process id.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def main() -> int:
     if log := os.environ.get("PTOAS_STANDIN_LOG"):
         with open(log, "a") as out:
             out.write(" ".join(sys.argv[1:]) + "\n")
+    if pid := os.environ.get("PTOAS_STANDIN_PID"):
+        Path(pid).write_text(f"{os.getpid()}\n")
     order = os.environ.get("PTOAS_STANDIN", "")
     if order == "hang":
         time.sleep(600)

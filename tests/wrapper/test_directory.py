@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,10 +74,26 @@ def test_a_kill_while_the_assembler_runs(tmp_path: Path, standin: Path, monkeypa
     command = [sys.executable, "-m", "pypto_rw", "build", str(NEW), "-o", str(out), "--ptoas", str(standin)]
     with subprocess.Popen(command, cwd=ROOT) as process:
         while not log.exists():
-            pass
+            time.sleep(0.01)
         process.kill()
     monkeypatch.delenv("PTOAS_STANDIN")
     assert _clean(NEW, out, standin) == new
+
+
+def test_an_interrupt_ends_the_assembler_too(tmp_path: Path, standin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTOAS_STANDIN", "hang")
+    pid = tmp_path / "pid"
+    monkeypatch.setenv("PTOAS_STANDIN_PID", str(pid))
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "pypto_rw", "build", str(NEW), "-o", str(out), "--ptoas", str(standin)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        while not pid.exists() or not pid.read_text().endswith("\n"):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert list(out.iterdir()) == []
 
 
 def test_builds_at_the_same_time_leave_one_of_them(

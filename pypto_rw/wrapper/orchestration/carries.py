@@ -45,7 +45,9 @@ def before_loop(
     """Variables of a loop's carries, ahead of it, and where its yields go; binds the carried names."""
     if not len(loop.carried) == len(loop.initial) == len(results):
         counts = f"{len(loop.carried)} carried names, {len(loop.initial)} initial values, {len(results)} results"
-        raise frame.refused("loop-carries", f"the loop has {counts}")
+        raise frame.refused(
+            "loop-carries", f"the loop has {counts}", "carry, start and yield the same number of values"
+        )
     attrs = dict(loop.attrs) if isinstance(loop, ir.For) else {}
     lines: Lines = []
     slots = []

@@ -89,7 +89,7 @@ class Frame:
     def look(self, name: str) -> Value:
         """What `name` stands for. Raises Rejected for a name without a value, or whose C++ scope has closed."""
         if name not in self.values:
-            raise self.refused("unbound-variable", f"{name} has no value here")
+            raise self.refused("unbound-variable", f"{name} has no value here", "assign it on every way to this line")
         value = self.values[name]
         if isinstance(value, BrokenValue):
             raise Silenced

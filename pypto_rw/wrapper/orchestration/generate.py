@@ -312,7 +312,11 @@ class _Writer:
                 or size.value <= 0
                 or dict(call.kwargs).get("dtype") != ir.Symbol("TASK_ID")
             ):
-                raise frame.refused("task-array", "an orchestration has arrays of task ids, of a constant size")
+                raise frame.refused(
+                    "task-array",
+                    "an orchestration has arrays of task ids, of a constant size",
+                    "pass other values as scalars",
+                )
             name = frame.named(target)
             frame.values[target] = TasksValue(name, size.value, frame.scope)
             return fill("orchestration/task_id_array.cpp", name=name, size=str(size.value))
@@ -348,14 +352,16 @@ class _Writer:
     def _for(self, loop: ir.For) -> Lines:
         frame = self.frame
         if loop.kind not in ("range", "parallel"):
-            raise frame.refused("loop-kind", f"a pl.{loop.kind} loop is expanded before an orchestration is built")
+            raise frame.refused(
+                "loop-kind", f"an orchestration has no pl.{loop.kind} loop", "write pl.range or pl.parallel"
+            )
         start = cpp(frame, loop.bounds[0]) if len(loop.bounds) > 1 else "0"
         stop = cpp(frame, loop.bounds[1] if len(loop.bounds) > 1 else loop.bounds[0])
         step = loop.bounds[2] if len(loop.bounds) > 2 else ir.Int(1)
         form = "for_either"
         if isinstance(step, ir.Int):
             if step.value == 0:
-                raise frame.refused("loop-step", "the step of a loop is not 0")
+                raise frame.refused("loop-step", "the step of the loop is 0", "give a step up or down")
             form = "for_up" if step.value > 0 else "for_down"
         by = cpp(frame, step)
         last = trailing_yield(loop.body)

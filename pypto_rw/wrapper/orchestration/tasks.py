@@ -35,6 +35,7 @@ _ADD = {
 _COMPARISON = {">": "GT", "<": "LT", ">=": "GE", "<=": "LE", "==": "EQ", "!=": "NE"}
 _MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 _WIDTH_OPTION = {"a2a3": "block_num", "a5": "core_num"}
+_TASK_HELP = "name the last result of a pl.submit, or an array of such"
 _NO_KERNEL = "INVALID_KERNEL_ID"
 
 
@@ -59,9 +60,14 @@ def launch(frame: Frame, call: ir.Call, targets: tuple[str, ...], type_: ir.Type
         task = frame.program.task(name)
         returned = frame.program.outputs(name)
     except Unlaunchable as problem:
-        raise frame.refused("launch-target", str(problem)) from None
+        help = "launch a kernel (AIC or AIV), a Group or an Spmd function of this program"
+        raise frame.refused("launch-target", str(problem), help) from None
     if any(key == "device" for key, _ in call.kwargs):
-        raise frame.refused("distributed-build", f"{name} is launched on another device; one chip's program is built")
+        raise frame.refused(
+            "distributed-build",
+            f"{name} is launched on another device; one chip's program is built",
+            "build each chip's program by itself, with its orchestration as the entry",
+        )
     number, frame.tasks = frame.tasks, frame.tasks + 1
     arguments = call.args[1:] if submitted else call.args
     omitted = len(arguments) < len(task.callee.params)
@@ -92,7 +98,9 @@ def _arguments(frame: Frame, this: _Launch) -> tuple[Lines, tuple[Direction, ...
     params = this.task.callee.params
     if len(this.arguments) > len(params):
         raise frame.refused(
-            "argument-count", f"{this.name} takes {len(params)} arguments, {len(this.arguments)} are given"
+            "argument-count",
+            f"{this.name} takes {len(params)} arguments, {len(this.arguments)} are given",
+            "give one argument for each parameter",
         )
     written = dict(this.call.attrs).get("arg_directions")
     words = (
@@ -102,7 +110,9 @@ def _arguments(frame: Frame, this: _Launch) -> tuple[Lines, tuple[Direction, ...
     )
     if words and len(words) != len(this.arguments):
         raise frame.refused(
-            "argument-count", f"{this.name}: {len(words)} arg_directions for {len(this.arguments)} arguments"
+            "argument-count",
+            f"{this.name}: {len(words)} arg_directions for {len(this.arguments)} arguments",
+            "give one direction for each argument, or leave arg_directions out",
         )
     tensors: Lines = []
     scalars: Lines = []
@@ -146,7 +156,7 @@ def _derived(frame: Frame, param: ir.Param, value: TensorValue) -> str:
 def _made_by_runtime(frame: Frame, this: _Launch, param: ir.Param, number: int) -> Lines:
     """An output argument that is not given: the runtime makes the tensor."""
     if param.direction != "Out" or not isinstance(param.type, ir.TensorType):
-        raise frame.refused("argument-count", f"{this.name}: {param.name} is not given, and no output")
+        raise frame.refused("argument-count", f"{this.name}: {param.name} is not given, and no output", "give it")
     name = f"{this.params}_{number}"
     lines = described(frame, name, param.type.shape, param.type.dtype)
     this.results.append(TensorValue(f"{this.outputs}.get_ref({number})", param.type, frame.scope))
@@ -240,7 +250,11 @@ def _predicate(frame: Frame, this: _Launch, condition: ir.Expr) -> Lines:
                         op=_COMPARISON[op],
                         target=cpp(frame, target),
                     )
-    raise frame.refused("task-predicate", "a predicate compares one element of a tensor with a constant or a variable")
+    raise frame.refused(
+        "task-predicate",
+        "a predicate compares one element of a tensor with a constant or a variable",
+        "write predicate=(pl.tensor.read(x, [i]) > 0), or put the submit under an if",
+    )
 
 
 def _submission(this: _Launch, ids: list[int], mixed: str) -> tuple[Lines, Lines]:
@@ -279,7 +293,9 @@ def _waits(frame: Frame, call: ir.Call, params: str) -> tuple[Lines, bool]:
     sure = False
     for dependency in names:
         if not isinstance(dependency, ir.Name):
-            raise frame.refused("task-dependency", f"deps takes task ids, not {expression_text(dependency)}")
+            raise frame.refused(
+                "task-dependency", f"deps takes task ids, not {expression_text(dependency)}", _TASK_HELP
+            )
         value = frame.look(dependency.id)
         match value:
             case TaskValue():
@@ -292,7 +308,9 @@ def _waits(frame: Frame, call: ir.Call, params: str) -> tuple[Lines, bool]:
                     edges += fill("orchestration/edge_guarded.cpp", params=params, task=f"{value.text}[{slot}]")
                 count += value.size
             case _:
-                raise frame.refused("task-dependency", f"deps takes task ids; {dependency.id} is {KIND[type(value)]}")
+                raise frame.refused(
+                    "task-dependency", f"deps takes task ids; {dependency.id} is {KIND[type(value)]}", _TASK_HELP
+                )
     if not count:
         return [], False
     return fill("orchestration/dependencies.cpp", params=params, count=str(count), edges=edges), sure

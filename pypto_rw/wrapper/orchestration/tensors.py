@@ -216,7 +216,9 @@ def _drop(frame: Frame, name: str, extents: tuple[ir.Expr, ...], dropped: ir.Exp
     rank = len(extents)
     axes = [a.value % rank for a in dropped.items if isinstance(a, ir.Int)] if isinstance(dropped, ir.Tuple) else []
     if not axes or any(extents[a] != ir.Int(1) for a in axes) or len(set(axes)) == rank:
-        raise frame.refused("tensor-slice", "drop_dims takes some of the axes whose extent is 1")
+        raise frame.refused(
+            "tensor-slice", "drop_dims takes axes whose extent is 1, not all", "slice one row to drop its axis"
+        )
     kept = [a for a in range(rank) if a not in axes]
     moved = [fill("orchestration/drop_axis.cpp", name=name, axis=str(k), source=str(a)) for k, a in enumerate(kept)]
     return fill(
@@ -275,7 +277,9 @@ def dim(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -> Line
 def assemble(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -> Lines:
     """`y = tensor.assemble(destination, …)`: y is the destination."""
     if any(key == "atomic" and value != ir.Symbol("AtomicType.None_") for key, value in call.kwargs):
-        raise frame.refused("tensor-assemble", "an atomic tensor.assemble runs in a kernel, not in an orchestration")
+        raise frame.refused(
+            "tensor-assemble", "an atomic tensor.assemble runs in a kernel", "move it into a kernel, and launch that"
+        )
     frame.values[target] = frame.tensor(call.args[0] if call.args else ir.Tuple(()), call.callee)
     return []
 
