@@ -64,6 +64,8 @@ BODIES = {
     "indices": "a: pl.Scalar[pl.INT32] = pl.tensor.read(c, [0, 0])",
     "atomic": f"t: {T} = pl.tensor.assemble(x, y, [0, 0], atomic=pl.AtomicType.Add)",
     "reinterpret": f"t: {T} = pl.tensor.reinterpret_view(x, dtype=pl.FP32)",
+    "implicit-carry": "o: pl.Scalar[pl.INDEX] = 0\nfor i in pl.range(4):\n    self.step(x, o, y)\n    o = o + 16",
+    "implicit-merge": f"t: {T} = x\nif n > 0:\n    t: {T} = y\nself.step(t, 0, y)",
     "two-of-them": "self.step(x, n + 1, y)\nt: pl.Scalar[pl.FP32] = q\nself.step(x, t, y)\nself.missing(x)",
 }
 

@@ -62,13 +62,13 @@ def before_loop(
                 type_ = c_type(frame, start.dtype)
                 lines += fill("orchestration/local.cpp", type=type_, name=name, value=start.text)
                 value: Value = ScalarValue(name, start.dtype, frame.scope)
-                frame.values[carried] = value
+                frame.bind(carried, value)
                 slots.append(Slot(value, name, type_))
             case TensorValue() if moves:
                 name = frame.named(result)
                 lines += fill("orchestration/local.cpp", type="ChipTensor", name=name, value=start.text)
                 value = TensorValue(name, start.type, frame.scope)
-                frame.values[carried] = value
+                frame.bind(carried, value)
                 slots.append(Slot(value, name, "ChipTensor"))
             case TaskValue() if isinstance(loop, ir.For) and (loop.kind == "parallel" or isinstance(size, ir.Int)):
                 made, slot = _task_per_iteration(frame, loop, carried, result, start, size)
@@ -78,13 +78,13 @@ def before_loop(
                 name = frame.named(result)
                 lines += fill("orchestration/local.cpp", type=_TASK_ID, name=name, value=start.text)
                 value = TaskValue(name, frame.scope, certain=False)
-                frame.values[carried] = value
+                frame.bind(carried, value)
                 slots.append(Slot(value, name, _TASK_ID))
             case TasksValue():
-                frame.values[carried] = start
+                frame.bind(carried, start)
                 slots.append(Slot(start, start.text, index="*"))
             case _:
-                frame.values[carried] = start
+                frame.bind(carried, start)
                 slots.append(Slot(start))
     return lines, slots
 
@@ -101,13 +101,13 @@ def _task_per_iteration(
     lines = fill("orchestration/task_id_array.cpp", name=name, size=str(trips))
     value = TasksValue(name, trips, frame.scope)
     if loop.kind == "parallel":
-        frame.values[carried] = TaskValue(start.text, start.scope, certain=False)
+        frame.bind(carried, TaskValue(start.text, start.scope, certain=False))
         low, step = _bound(loop, 0), _bound(loop, 2)
         first = cpp(frame, low) if low is not None else "0"
         offset = "@" if first == "0" else f"(@ - {first})"
         by = cpp(frame, step) if step is not None else "1"
         return lines, Slot(value, name, index=offset if by == "1" else f"({offset} / {by})")
-    frame.values[carried] = value
+    frame.bind(carried, value)
     return lines + fill("orchestration/assign_slot.cpp", name=name, index="0", value=start.text), Slot(
         value, name, index="*"
     )

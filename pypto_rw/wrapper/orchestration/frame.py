@@ -43,6 +43,8 @@ class Frame:
     kernels: dict[str, Launched] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     loops: list[int] = field(default_factory=list)  # scopes that are bodies of sequential loops
+    regions: list[int] = field(default_factory=list)  # scopes that may run never or often: loops, branches
+    bound: dict[str, int] = field(default_factory=dict)  # the scope in which each name got its value
     symbols: dict[str, str] = field(default_factory=dict)  # dimension symbol -> C++ name
     used_symbols: set[str] = field(default_factory=set)
     reads: dict[str, int] = field(default_factory=dict)  # how often each name is read
@@ -66,18 +68,17 @@ class Frame:
         return self.scopes[-1]
 
     @contextmanager
-    def opened(self, *, loop: bool = False) -> Iterator[None]:
-        """A C++ scope; `loop` for the body of a sequential loop."""
+    def opened(self, *, region: bool = False, loop: bool = False) -> Iterator[None]:
+        """A C++ scope; `region` for one that may run never or often, `loop` for the body of a sequential loop."""
         self._scopes_made += 1
-        self.scopes.append(self._scopes_made)
-        if loop:
-            self.loops.append(self._scopes_made)
+        opened = [self.scopes, *([self.regions] if region else []), *([self.loops] if loop else [])]
+        for stack in opened:
+            stack.append(self._scopes_made)
         try:
             yield
         finally:
-            self.scopes.pop()
-            if loop:
-                self.loops.pop()
+            for stack in opened:
+                stack.pop()
 
     # ------------------------------------------------------------------------------ names, values
 
@@ -85,6 +86,22 @@ class Frame:
         """A C++ name for the variable `name`: the author's, with what the compiler appended where that is taken."""
         wishes = [w for w in (author_name(name), name) if not _GENERATED.fullmatch(w)]
         return self.names.take(*(wishes or [f"{name}_1"]), also=also)
+
+    def bind(self, name: str, value: Value) -> None:
+        """`name` stands for `value` from here on.
+
+        Raises Rejected for a name from outside a loop or branch that would stand for something else after it."""
+        before = self.values.get(name)
+        if before is not None and before != value and not isinstance(before, BrokenValue):
+            home = self.bound[name]
+            if home in self.scopes and any(region > home for region in self.regions):
+                raise self.refused(
+                    "implicit-carry",
+                    f"{name} is given another value inside a loop or a branch",
+                    "carry it: init_values=(…) and pl.yield_(…) for a loop, pl.yield_(…) in both arms of a branch",
+                )
+        self.values[name] = value
+        self.bound[name] = self.scope
 
     def look(self, name: str) -> Value:
         """What `name` stands for. Raises Rejected for a name without a value, or whose C++ scope has closed."""

@@ -5,6 +5,8 @@ It prints statement by statement; what a name stands for is in the frame. Source
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.nodes import names_in
@@ -102,7 +104,10 @@ class _Writer:
             frame.reads[name] = frame.reads.get(name, 0) + 1
             root = self.aliases.root.get(name, name)
             self.root_reads[root] = self.root_reads.get(root, 0) + 1
-        self.made: set[str] = set()  # temporaries that have been allocated
+        self.assigned = Counter(  # only what has one value can be made ahead of its statement
+            t for s in ir.statements(frame.function.body) if isinstance(s, ir.Assign) for t in s.targets
+        )
+        self.made: set[str] = set()  # temporaries that have been allocated ahead
         self.yields: list[tuple[list[Slot], str]] = []
         self.placeholder: TensorValue | None = None
 
@@ -134,7 +139,7 @@ class _Writer:
         lines: Lines = []
         for index, (param, type_) in enumerate(tensors_of(frame.function)):
             name = frame.names.take(f"ext_{author_name(param.name)}", f"ext_{param.name}")
-            frame.values[param.name] = TensorValue(name, type_, 0)
+            frame.bind(param.name, TensorValue(name, type_, 0))
             self.placeholder = self.placeholder or TensorValue(name, type_, 0)
             lines += fill("orchestration/tensor_argument.cpp", name=name, index=str(index))
         for index, param in enumerate(others_of(frame.function)):
@@ -142,11 +147,11 @@ class _Writer:
             name = frame.named(param.name)
             match param.type:
                 case ir.ScalarType(dtype):
-                    frame.values[param.name] = ScalarValue(name, dtype, 0)
+                    frame.bind(param.name, ScalarValue(name, dtype, 0))
                     form, type_text = "orchestration/scalar_argument.cpp", c_type(frame, dtype)
                     lines += fill(form, name=name, index=str(index), type=type_text)
                 case ir.OpaqueType("pld.CommCtxType"):
-                    frame.values[param.name] = WindowValue(name, 0)
+                    frame.bind(param.name, WindowValue(name, 0))
                     lines += fill("orchestration/context_argument.cpp", name=name, index=str(index))
                 case _:
                     raise frame.refused(
@@ -179,7 +184,7 @@ class _Writer:
         """The statements of one C++ scope; its temporaries come first, as far as they can."""
         here = [s for s in statements if isinstance(s, ir.Assign) and is_create(s)]
         here += [c for s in statements if isinstance(s, ir.Scope) for c in self._outliving(s)]
-        lines = self._allocate([c for c in here if c.targets[0] not in self.made])
+        lines = self._allocate([c for c in here if c.targets[0] not in self.made and self.assigned[c.targets[0]] == 1])
         for stmt in statements:
             lines += self._guarded(stmt)
         return lines
@@ -253,7 +258,6 @@ class _Writer:
         if is_create(stmt):
             if target in self.made:
                 return []
-            self.made.add(target)
             return allocate(frame, [stmt], self.workspaces)
         match value:
             case ir.Call() if callee_of(value) is not None:
@@ -264,7 +268,7 @@ class _Writer:
                 return dummy(frame, value, target)
             case ir.Call(callee="system.task_invalid") | ir.Name("None"):
                 name = frame.named(target)
-                frame.values[target] = TaskValue(name, frame.scope, certain=False)
+                frame.bind(target, TaskValue(name, frame.scope, certain=False))
                 return fill("orchestration/local.cpp", type="PTO2TaskId", name=name, value="PTO2TaskId::invalid()")
             case ir.Call(callee="array.create" | "array.update_element" | "array.get_element"):
                 return self._array(target, value)
@@ -274,7 +278,7 @@ class _Writer:
                     raise frame.refused("result-index", f"{id} has no result {index}")
                 return bind_item(frame, target, whole.items[index])
             case ir.Name(id) if id not in frame.symbols and not isinstance(frame.look(id), ScalarValue):
-                frame.values[target] = frame.look(id)
+                frame.bind(target, frame.look(id))
                 return []
             case ir.Call():
                 raise self._unknown(value)
@@ -283,7 +287,7 @@ class _Writer:
             raise frame.refused("orchestration-expression", f"the type of {target} is not known here")
         computed = cpp(frame, value)
         name = frame.named(target)
-        frame.values[target] = ScalarValue(name, dtype, frame.scope)
+        frame.bind(target, ScalarValue(name, dtype, frame.scope))
         return fill("orchestration/local.cpp", type=c_type(frame, dtype), name=name, value=computed)
 
     def _effect(self, call: ir.Call) -> Lines:
@@ -318,7 +322,7 @@ class _Writer:
                     "pass other values as scalars",
                 )
             name = frame.named(target)
-            frame.values[target] = TasksValue(name, size.value, frame.scope)
+            frame.bind(target, TasksValue(name, size.value, frame.scope))
             return fill("orchestration/task_id_array.cpp", name=name, size=str(size.value))
         array = frame.look(call.args[0].id) if call.args and isinstance(call.args[0], ir.Name) else None
         if not isinstance(array, TasksValue) or len(call.args) != (2 if call.callee == "array.get_element" else 3):
@@ -326,12 +330,12 @@ class _Writer:
         index = cpp(frame, call.args[1])
         if call.callee == "array.get_element":
             name = frame.named(target)
-            frame.values[target] = TaskValue(name, frame.scope, certain=False)
+            frame.bind(target, TaskValue(name, frame.scope, certain=False))
             return fill("orchestration/local.cpp", type="PTO2TaskId", name=name, value=f"{array.text}[{index}]")
         task = start_value(frame, call.args[2])
         if not isinstance(task, TaskValue):
             raise frame.refused("task-array", "an element of an array of task ids is a task id")
-        frame.values[target] = array
+        frame.bind(target, array)
         return fill("orchestration/assign_slot.cpp", name=array.text, index=index, value=task.text)
 
     # -------------------------------------------------------------------------------- structures
@@ -368,10 +372,11 @@ class _Writer:
         results = last.targets if last else ()
         lines, slots = before_loop(frame, loop, results, self.aliases)
         variable = frame.named(loop.variable)
-        with frame.opened(loop=loop.kind == "range"):
-            frame.values[loop.variable] = ScalarValue(variable, ir.DType.INDEX, frame.scope)
+        with frame.opened(region=True, loop=loop.kind == "range"):
+            frame.bind(loop.variable, ScalarValue(variable, ir.DType.INDEX, frame.scope))
             body = self._carrying(loop.body, slots, variable)
-        frame.values.update({t: s.value for t, s in zip(results, slots, strict=True)})
+        for target, slot in zip(results, slots, strict=True):
+            frame.bind(target, slot.value)
         return lines + fill(f"orchestration/{form}.cpp", variable=variable, start=start, stop=stop, step=by, body=body)
 
     def _while(self, loop: ir.While) -> Lines:
@@ -380,9 +385,10 @@ class _Writer:
         results = last.targets if last else ()
         lines, slots = before_loop(frame, loop, results, self.aliases)
         condition = cpp(frame, loop.condition)
-        with frame.opened(loop=True):
+        with frame.opened(region=True, loop=True):
             body = self._carrying(loop.body, slots, "")
-        frame.values.update({t: s.value for t, s in zip(results, slots, strict=True)})
+        for target, slot in zip(results, slots, strict=True):
+            frame.bind(target, slot.value)
         return lines + fill("orchestration/while.cpp", condition=condition, body=body)
 
     def _if(self, branch: ir.If) -> Lines:
@@ -390,14 +396,15 @@ class _Writer:
         condition = cpp(frame, branch.condition)
         lines, slots = before_branches(frame, branch, self.placeholder)
         before = set(frame.written)
-        with frame.opened():
+        with frame.opened(region=True):
             body = self._carrying(branch.body, slots, "")
         after, frame.written = frame.written, before
-        with frame.opened():
+        with frame.opened(region=True):
             orelse = self._carrying(branch.orelse or (), slots if branch.orelse else [], "")
         frame.written |= after
         last = trailing_yield(branch.body)
-        frame.values.update({t: s.value for t, s in zip(last.targets if last else (), slots, strict=False)})
+        for target, slot in zip(last.targets if last else (), slots, strict=False):
+            frame.bind(target, slot.value)
         if branch.orelse:
             return lines + fill("orchestration/if_else.cpp", condition=condition, body=body, orelse=orelse)
         return lines + fill("orchestration/if.cpp", condition=condition, body=body)

@@ -322,7 +322,7 @@ def dummy(frame: Frame, call: ir.Call, target: str) -> Lines:
     params = f"params_t{number}"
     dependencies, sure = _waits(frame, call, params)
     name = frame.named(target)
-    frame.values[target] = TaskValue(name, frame.scope, certain=sure)
+    frame.bind(target, TaskValue(name, frame.scope, certain=sure))
     form = "dummy_submit" if sure or not dependencies else "dummy_submit_if"
     submit = fill(f"orchestration/{form}.cpp", name=name, params=params)
     return fill("orchestration/dummy.cpp", params=params, dependencies=dependencies, name=name, submit=submit)
@@ -344,7 +344,7 @@ def _bind(
         return []
     if len(targets) == 1 and not submitted and not isinstance(type_, ir.TupleType):
         if results and results[0] is not None:
-            frame.values[targets[0]] = results[0]
+            frame.bind(targets[0], results[0])
         return []
     if len(targets) == 1 and isinstance(type_, ir.ScalarType):
         return name_task(frame, targets[0], this.outputs)
@@ -352,7 +352,7 @@ def _bind(
     if submitted:
         items.append(TaskValue(f"{this.outputs}.task_id()", frame.scope, certain=True))
     if len(targets) == 1:
-        frame.values[targets[0]] = TupleValue(tuple(items), frame.scope)
+        frame.bind(targets[0], TupleValue(tuple(items), frame.scope))
         return []
     if len(targets) != len(items):
         raise frame.refused("result-count", f"{this.name} has {len(items)} results, {len(targets)} names are given")
@@ -364,7 +364,7 @@ def bind_item(frame: Frame, target: str, item: Value | None) -> Lines:
     if isinstance(item, TaskValue) and item.text.endswith(".task_id()"):
         return name_task(frame, target, item.text.removesuffix(".task_id()"))
     if item is not None:
-        frame.values[target] = item
+        frame.bind(target, item)
     return []
 
 
@@ -373,5 +373,5 @@ def name_task(frame: Frame, target: str, outputs: str) -> Lines:
     if not frame.reads.get(target):
         return []
     name = frame.named(target)
-    frame.values[target] = TaskValue(name, frame.scope, certain=True)
+    frame.bind(target, TaskValue(name, frame.scope, certain=True))
     return fill("orchestration/task_id.cpp", name=name, outputs=outputs)

@@ -103,7 +103,7 @@ def allocate(frame: Frame, creates: list[ir.Assign], sized: dict[str, Workspace]
             lines += _described(frame, stmt, name, type_, sized.get(stmt.targets[0]))
             infos.append(f"{name}_ci")
             made += fill("orchestration/created.cpp", name=name, outputs=f"alloc_{number}", index=str(index))
-            frame.values[stmt.targets[0]] = TensorValue(name, type_, frame.scope)
+            frame.bind(stmt.targets[0], TensorValue(name, type_, frame.scope))
         lines += fill("orchestration/alloc.cpp", number=str(number), infos=", ".join(infos), tensors=made)
     return lines
 
@@ -208,7 +208,7 @@ def slice_(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -> L
     )
     if dropped is not None:
         lines += _drop(frame, name, extents, dropped)
-    frame.values[target] = TensorValue(name, _tensor_type(type_, parent), frame.scope)
+    frame.bind(target, TensorValue(name, _tensor_type(type_, parent), frame.scope))
     return lines
 
 
@@ -238,7 +238,7 @@ def reshape(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -> 
     if source.type.dtype in PACKED:
         shape = _halved(frame, shape, "extent")
     name = frame.named(target, also=("_shapes",))
-    frame.values[target] = TensorValue(name, _tensor_type(type_, source), frame.scope)
+    frame.bind(target, TensorValue(name, _tensor_type(type_, source), frame.scope))
     return fill(
         "orchestration/reshape.cpp", name=name, rank=str(len(shape)), shape=listed(frame, shape), tensor=source.text
     )
@@ -255,7 +255,7 @@ def transpose(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -
     if source.type.dtype in PACKED and str(rank - 1) in (first, second):
         raise frame.refused("tensor-transpose", "the packed last axis of a 4-bit tensor cannot change places")
     name = frame.named(target)
-    frame.values[target] = TensorValue(name, _tensor_type(type_, source), frame.scope)
+    frame.bind(target, TensorValue(name, _tensor_type(type_, source), frame.scope))
     return fill("orchestration/transpose.cpp", name=name, tensor=source.text, first=first, second=second)
 
 
@@ -267,7 +267,7 @@ def dim(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -> Line
     if axis is None or not -rank <= axis < rank:
         raise frame.refused("tensor-dim", f"tensor.dim takes a constant axis of its {rank}")
     name = frame.named(target)
-    frame.values[target] = ScalarValue(name, ir.DType.INDEX, frame.scope)
+    frame.bind(target, ScalarValue(name, ir.DType.INDEX, frame.scope))
     lines = fill("orchestration/dim.cpp", name=name, tensor=source.text, axis=str(axis % rank))
     if source.type.dtype in PACKED and axis % rank == rank - 1:
         lines += fill("orchestration/assign.cpp", name=name, value=f"{name} * 2")
@@ -280,7 +280,7 @@ def assemble(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) ->
         raise frame.refused(
             "tensor-assemble", "an atomic tensor.assemble runs in a kernel", "move it into a kernel, and launch that"
         )
-    frame.values[target] = frame.tensor(call.args[0] if call.args else ir.Tuple(()), call.callee)
+    frame.bind(target, frame.tensor(call.args[0] if call.args else ir.Tuple(()), call.callee))
     return []
 
 
@@ -292,7 +292,7 @@ def read(frame: Frame, target: str, type_: ir.Type | None, call: ir.Call) -> Lin
     source = frame.tensor(call.args[0] if call.args else ir.Tuple(()), call.callee)
     indices = _indices(frame, source, call)
     name = frame.named(target)
-    frame.values[target] = ScalarValue(name, source.type.dtype, frame.scope)
+    frame.bind(target, ScalarValue(name, source.type.dtype, frame.scope))
     return fill(
         "orchestration/read.cpp",
         name=name,
