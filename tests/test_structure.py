@@ -22,6 +22,7 @@ LAYERS = [
     {"slots", "nodes", "windows", "members", "deferred"},
     {"walk", "regions"},
     {"lower"},
+    {"wrapper"},
     {"api", "examples"},
     {"commands"},
     {"cli"},
