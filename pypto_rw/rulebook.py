@@ -75,12 +75,17 @@ class Signature:
     op: str
     parameters: tuple[Parameter, ...]
     generic: bool
-    traits: frozenset[tuple[str, ...]]
+    traits: dict[str, tuple[tuple[str, ...], ...]] = field(hash=False)
     path: Path
 
     def trait(self, name: str) -> tuple[str, ...] | None:
-        """Arguments of the op's fact `(name "op" …)`, or None."""
-        return next((t[1:] for t in sorted(self.traits) if t[0] == name), None)
+        """Arguments of the op's first fact `(name "op" …)`, or None."""
+        found = self.traits.get(name)
+        return found[0] if found else None
+
+    def all(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """Arguments of each of the op's facts `(name "op" …)`, in the order of the file."""
+        return self.traits.get(name, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,10 @@ def _read(name: str, path: Path) -> RuleFile:
     for line, head, op, arguments in facts:
         if head in ("signature", "operands") and arguments:
             parameters = _parameters(arguments[0], path, line, generic=head == "operands")
-            traits = frozenset((h, *a) for _, h, o, a in facts if o == op and h not in ("signature", "operands"))
+            traits: dict[str, tuple[tuple[str, ...], ...]] = {}
+            for _, h, o, a in facts:
+                if o == op and h not in ("signature", "operands"):
+                    traits[h] = (*traits.get(h, ()), a)
             signatures.append(Signature(op, parameters, head == "operands", traits, path))
     forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}

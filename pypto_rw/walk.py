@@ -31,7 +31,7 @@ from pypto_rw.nodes import (
 )
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
+from pypto_rw.shapes import Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings
 
@@ -287,7 +287,7 @@ class Walker:
             if not self.addresses and value.place is not None and signature.trait("makes") is not None:
                 value = replace(value, place=(*value.place[:2], name))  # a view has a handle of its own
             self.values[name] = value
-        if trait := signature.trait("materialises"):
+        for trait in signature.all("materialises"):
             self._materialised(arguments.get(trait[0]))
         self._note_store(signature, arguments, name)
         self._use_types(value)
@@ -296,8 +296,9 @@ class Walker:
     def _materialised(self, expr: ir.Expr | None) -> None:
         """A window that the op copied into its own allocation is an ordinary tile from here on."""
         found = self._operand_value(expr)
-        if isinstance(expr, ir.Name) and found is not None and found.origin == "window":
-            self.values[expr.id] = replace(found, origin="plain", window=None)
+        if isinstance(expr, ir.Name) and found is not None and found.window is not None:
+            assert found.window is not None
+            self.values[expr.id] = replace(found, window=found.window._replace(memory=2))
 
     def _pair(
         self, call: ir.Call, signature: Signature, name: str, written: ir.TupleType, span: Span
@@ -435,9 +436,20 @@ class Walker:
             source = self._operand_value(arguments.get(trait[0]))
             offsets = arguments.get(trait[1])
             if source and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
-                row, col = map(self.shaper.resolved, offsets.items)
-                value = replace(value, window=Window(source.place[2], row, col))
+                value = replace(value, window=self._window(source, value, offsets))
         return value, shares
+
+    def _window(self, source: Value, value: Value, offsets: ir.Tuple) -> Window:
+        """What the window `value` of the tile `source` looks at."""
+        assert source.place is not None and isinstance(source.type, ir.TileType)
+        row, col = map(self.shaper.resolved, offsets.items)
+        last = source.type.shape[-1]
+        columns = last.value if isinstance(last, ir.Int) else 0
+        whole: object = source.place[1]
+        if source.window is not None:
+            columns, whole = max(columns, source.window.columns), source.window.bytes
+        memory = int(value.place is not None and apart(value.place[1], whole))
+        return Window(source.place[2], row, col, columns, whole, memory)
 
     def _deduced(self, call: ir.Call, signature: Signature, name: str) -> ir.Type:
         """The result type of a call without an annotation, by its rules."""
