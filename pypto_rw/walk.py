@@ -429,7 +429,7 @@ class Walker:
                 shares = operand.id if isinstance(operand, ir.Name) else None
                 if isinstance(written, ir.TileType) and written.memref is not None and name in self.tiles:
                     self.tiles[name] = handle
-        if trait := signature.trait("makes"):
+        if trait := signature.trait("makes") or signature.trait("yields"):
             value = replace(value, origin=trait[0])
         if trait := signature.trait("makes-window"):
             value = replace(value, origin="window")
