@@ -67,6 +67,11 @@ class Parameter:
     like: str | None = None
     keyword: bool = False
 
+    @property
+    def written(self) -> bool:
+        """Whether the caller may write it: `_name` is a second reading of another argument."""
+        return self.kind not in CONTEXT_KINDS and not self.name.startswith("_")
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:

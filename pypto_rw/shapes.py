@@ -548,8 +548,8 @@ def undefined(name: str) -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional = [p for p in signature.parameters if not p.keyword and p.kind not in CONTEXT_KINDS]
-    names = {p.name for p in signature.parameters if p.kind not in CONTEXT_KINDS}
+    positional = [p for p in signature.parameters if not p.keyword and p.written]
+    names = {p.name for p in signature.parameters if p.written}
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
