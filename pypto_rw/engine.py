@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,7 +119,7 @@ class Engine:
             self._results[s] = Rewritten(
                 None if unlowered else found,
                 deduced.get(k),
-                tuple(sorted(findings.get(k, ()), key=lambda f: (f.rule, f.message))),
+                tuple(_distinct(findings.get(k, ()))),
             )
 
     def result(self, shape: str) -> Rewritten:
@@ -273,6 +273,14 @@ class Engine:
 
     def _table(self, function: str) -> dict[int, Term]:
         return {k[1]: v for k, v in self._rows(function)}
+
+
+def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings in order; of those that say the same of two operands, the first."""
+    last = None
+    for f in sorted(findings, key=lambda f: (f.rule, f.message, f.help)):
+        if last != (last := (f.rule, f.message, f.help)):
+            yield f
 
 
 class _Decoder:

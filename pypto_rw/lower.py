@@ -69,16 +69,30 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
             *_instances(f.body),
-            *((p, f.function.span) for p in (*params, *(r for r, _ in f.regions))),
+            *((p, _span_of(f.function, p.result)) for p in params),
+            *f.regions,
         ):
             templates.want(instance, span, f.function.name)
     diagnostics += templates.finish(settings.filename)
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise CompileError(_in_order(diagnostics, source), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
     for f, params in zip(walked, parameters, strict=True):
         text += _Printer(f, params, settings).print()
     return "\n".join([*text, "}"]) + "\n"
+
+
+def _span_of(function: ir.Function, parameter: str | None) -> Span:
+    return next((p.span for p in function.params if p.name == parameter), function.span)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
+    """Each finding once, where it is, in the order of the text."""
+    from pypto_rw.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
 
 
 def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
@@ -134,7 +148,7 @@ class _Templates:
             for f in result.findings:
                 yield Diagnostic(
                     f.rule.rsplit("/", 1)[-1],
-                    f.message,
+                    _subject(instance) + f.message,
                     span,
                     f.help,
                     self.engine.rule_place(f.rule),
@@ -155,6 +169,12 @@ class _Templates:
             if shape not in self.compiled:
                 self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
             instance.template = self.compiled[shape]
+
+
+def _subject(instance: Instance) -> str:
+    """The tile or tensor that a finding about its type is about."""
+    named = instance.result and instance.shape.startswith(("(alloc ", "(parameter "))
+    return f"{instance.result}: " if named else ""
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:

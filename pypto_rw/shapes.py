@@ -87,6 +87,7 @@ class Refused(Exception):
             self.rule,
             filename=filename,
             function=function,
+            name=self.name or "",
         )
 
 

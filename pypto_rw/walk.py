@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from pypto_rw import ir, slots
+from pypto_rw import allocations, ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.emit import Instance, Operand, Var
 from pypto_rw.engine import Engine
@@ -68,6 +68,7 @@ class Walker:
         self.merged: dict[str, Value] = {}
         self.roots: dict[str, str] = {}  # a tensor variable -> the parameter it is
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
+        self.allocations: dict[str, allocations.Allocation] = {}
         self.unviewed: set[str] = {"__gm_pipe_buffer"}
         self._types_in: dict[object, set[object]] | None = None
 
@@ -248,6 +249,8 @@ class Walker:
         if call.callee in ("tile.alloc", "tensor.alloc"):
             if name is not None:
                 self.values[name] = Value(ir.OpaqueType("pl.Ptr"))
+                if call.callee == "tile.alloc":
+                    self.allocations[name] = allocations.allocation(call)
             return
         if not self.engine.load_op(call.callee):
             near = ", ".join(self.engine.rulebook.nearest(call.callee))
@@ -486,6 +489,7 @@ class Walker:
         """The value of a tile with memory of its own; takes its name and notes its address."""
         memref = t.memref
         assert memref is not None
+        allocations.require(name, t, self.allocations)
         for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
             n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
             if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:
