@@ -38,26 +38,29 @@ def lower(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    emit_tile_addr: bool | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
     `source` is the text of one `.pyir` file; `filename` names it in diagnostics and locations. `target` is `a2a3`
     or `a5` (or a synonym), `planner` `pypto`, `dsa_rp` or `ptoas` (no addresses), `ptoas` the assembler's version the
     text is for. `reference` prints what the reference build prints. `loc` puts source places on op lines. `rules` are
-    folders searched before the built-in rules. `functions` limits the output to these.
+    folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
+    `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
-    engine, settings = _prepared(filename, target, planner, ptoas, reference, loc, rules)
+    engine, settings = _prepared(filename, target, planner, ptoas, reference, loc, rules, emit_tile_addr)
     module = parse(source, filename=filename)
+    unit = module.functions
     if functions is not None:
         known = {f.name for f in module.functions}
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
     try:
-        return Lowered(lower_module(module, engine, settings, source), module=module)
+        return Lowered(lower_module(module, engine, settings, source, unit=unit), module=module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
@@ -75,6 +78,7 @@ def check(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    emit_tile_addr: bool | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Every diagnostic of `source`, errors included; arguments as for `lower`. Raises nothing for a refused input."""
     try:
@@ -88,6 +92,7 @@ def check(
             loc=loc,
             rules=rules,
             functions=functions,
+            emit_tile_addr=emit_tile_addr,
         )
     except CompileError as error:
         return error.diagnostics
@@ -128,9 +133,10 @@ def _prepared(
     reference: bool,
     loc: bool,
     rules: Sequence[str | Path],
+    emit_tile_addr: bool | None,
 ) -> tuple[Engine, Settings]:
     _require(target, planner, ptoas)
-    addresses = planner != "ptoas"
+    addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     facts = [
         "(addresses)" if addresses else "(no-addresses)",
         "(as-reference)" if reference else "(as-specified)",

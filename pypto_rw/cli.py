@@ -96,6 +96,11 @@ def _compile_options(parser: argparse.ArgumentParser) -> None:
     _target_options(parser)
     parser.add_argument("--reference", action="store_true", help="print exactly what the reference build prints")
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    parser.add_argument(
+        "--tile-addr",
+        action=argparse.BooleanOptionalAction,
+        help="whether pto.alloc_tile carries an address (default: not with --planner ptoas)",
+    )
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
 
 
@@ -161,6 +166,7 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
             loc=not options.no_loc,
             rules=options.rules,
             functions=options.function,
+            emit_tile_addr=options.tile_addr,
         )
     except CompileError as error:
         print(error, file=sys.stderr)

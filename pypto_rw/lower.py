@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
+from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
@@ -35,8 +36,18 @@ class Settings:
     filename: str
 
 
-def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
+def lower_module(
+    module: ir.Module,
+    engine: Engine,
+    settings: Settings,
+    source: str,
+    *,
+    unit: tuple[ir.Function, ...] | None = None,
+) -> str:
+    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal.
+
+    `unit`: all functions that are compiled together, where `module` has only some of them."""
+    unit = module.functions if unit is None else unit
     functions = sorted(module.functions, key=lambda f: f.name)
     diagnostics: list[Diagnostic] = []
     walked: list[Walked] = []
@@ -59,11 +70,19 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
             function,
             addresses=settings.addresses,
             filename=settings.filename,
-            surroundings=surroundings_of(function, module.functions),
+            surroundings=surroundings_of(function, unit),
         )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
+    diagnostics += unit_findings(
+        module.functions,
+        unit,
+        engine.rulebook,
+        target=settings.target,
+        reference=settings.reference,
+        filename=settings.filename,
+    )
     templates = _Templates(engine)
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):

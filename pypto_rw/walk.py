@@ -192,7 +192,11 @@ class Walker:
                 raise Refused("stray-yield", "pl.yield_ must be the last statement of a loop body or a branch")
             case ir.Jump():
                 if stmt.kind != "...":
-                    raise Refused("jump", f"{stmt.kind} must be removed before code generation")
+                    raise Refused(
+                        "jump",
+                        f"{stmt.kind} has no instruction: a loop in a kernel ends by its condition alone",
+                        help=_INSTEAD[stmt.kind],
+                    )
             case ir.Scope():
                 raise Refused("scope", "a scope statement cannot be in a device function", stmt.call.span)
 
@@ -803,6 +807,13 @@ class Walker:
             full = replace(t, view=replace(t.view or ir.TileView(), valid=None))
             merged = replace(merged, type=full)
         return Merge(name, kind, t, self._alloc(name, merged), narrow)
+
+
+_INSTEAD = {
+    "break": "carry a flag: for (stop, …) in pl.while_(init_values=(False, …)): pl.cond(… and not stop); "
+    "yield True for it where the loop is to end",
+    "continue": "put what follows it into the else of its if, and yield from both arms",
+}
 
 
 def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:

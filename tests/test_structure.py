@@ -17,7 +17,7 @@ LAYERS = [
     {"emit", "typing"},
     {"shapes"},
     {"slots", "nodes"},
-    {"walk", "regions"},
+    {"walk", "regions", "checks", "allocations", "places"},
     {"lower"},
     {"api", "examples"},
     {"cli"},
