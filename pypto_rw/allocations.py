@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
 
 _NO_DIGITS = {"BOOL": 8, "BF16": 16, "INDEX": 64, "TASK_ID": 64}
@@ -43,6 +41,8 @@ def require(name: str, t: ir.TileType, allocations: dict[str, Allocation]) -> No
         return
     found = allocations.get(memref.base)
     if found is None:
+        import difflib  # only a refusal needs it
+
         near = difflib.get_close_matches(memref.base, allocations, 1)
         raise Refused(
             "memref-base",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
 from pypto_rw.checks import unit_findings
@@ -16,8 +15,8 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
-from pypto_rw.template import Template, compile_code
 from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Walker
 
@@ -153,7 +152,6 @@ class _Templates:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.wanted: list[tuple[Instance, Span, str]] = []
-        self.compiled: dict[str, Template] = {}
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
         for nested in _nested(instance):
@@ -176,7 +174,7 @@ class _Templates:
                 )
             if result.findings:
                 continue
-            if result.code is None:
+            if result.template is None:
                 yield Diagnostic(
                     "no-lowering",
                     f"no rule lowers {self.engine.described(shape)}",
@@ -185,9 +183,7 @@ class _Templates:
                     function=function,
                 )
                 continue
-            if shape not in self.compiled:
-                self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
-            instance.template = self.compiled[shape]
+            instance.template = result.template
 
 
 def _subject(instance: Instance) -> str:
@@ -241,6 +237,7 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
+        self.place = f' loc("{escaped(settings.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
@@ -359,7 +356,7 @@ class _Printer:
     def _location(self, span: Span) -> str:
         if not self.settings.loc or not span or not self.settings.filename:
             return ""
-        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+        return f"{self.place}{span.line}:{max(span.column, 1)})"
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

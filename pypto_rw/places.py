@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from pypto_rw.diagnostics import Diagnostic, Span
+from pypto_rw.records import replace
 
 
 def at_its_name(d: Diagnostic, lines: list[str]) -> Diagnostic:

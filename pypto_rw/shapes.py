@@ -7,13 +7,13 @@ what an op means.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pypto_rw import ir, terms
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
+from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
@@ -120,6 +120,7 @@ class Shaper:
         self.hidden: set[str] = set()
         self.addresses = addresses
         self.lookup = lookup
+        self._static_types: dict[int, tuple[ir.Type, str | None]] = {}
 
     # ---------------------------------------------------------------------------- scalars
 
@@ -442,7 +443,10 @@ class Shaper:
             return "(nowhere)"
         buffer, bytes_, handle = value.place
         buffers, ranges, handles = key.places
-        over = sum(1 << n for other, n in ranges.items() if other != bytes_ and overlap(other, bytes_))
+        over = 0
+        for other, n in ranges.items():
+            if other != bytes_ and overlap(other, bytes_):
+                over |= 1 << n
         numbers = (buffers.setdefault(buffer, len(buffers)), ranges.setdefault(bytes_, len(ranges)))
         return f"(place {numbers[0]} {numbers[1]} {handles.setdefault(handle, len(handles))} {over})"
 
@@ -455,7 +459,10 @@ class Shaper:
         return f"(window {handle} {row} {col} {window.columns} {window.memory})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
-        text = terms.static_type_term(t)
+        known = self._static_types.get(id(t))
+        if known is None:
+            known = self._static_types[id(t)] = (t, terms.static_type_term(t))  # the reference keeps the id valid
+        text = known[1]
         if text is None:
             text = terms.type_term(t, lambda e: self._extent(key, e))
         return self._interned(text)
@@ -549,8 +556,7 @@ def undefined(name: str) -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional = [p for p in signature.parameters if not p.keyword and p.written]
-    names = {p.name for p in signature.parameters if p.written}
+    positional, names = signature.writable()
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(

@@ -8,7 +8,6 @@ rule files: `(in-place op operand when)` - the result takes that operand's handl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from pypto_rw import allocations, ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
@@ -29,6 +28,7 @@ from pypto_rw.nodes import (
     WhileLoop,
     names_in,
 )
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
@@ -69,6 +69,7 @@ class Walker:
         self.roots: dict[str, str] = {}  # a tensor variable -> the parameter it is
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
         self.allocations: dict[str, allocations.Allocation] = {}
+        self._within: dict[int, ir.TileType] = {}  # types that are within their allocation
         self.unviewed: set[str] = {"__gm_pipe_buffer"}
         self._types_in: dict[object, set[object]] | None = None
 
@@ -493,7 +494,9 @@ class Walker:
         """The value of a tile with memory of its own; takes its name and notes its address."""
         memref = t.memref
         assert memref is not None
-        allocations.require(name, t, self.allocations)
+        if id(t) not in self._within:
+            allocations.require(name, t, self.allocations)
+            self._within[id(t)] = t  # the reference keeps the id valid
         for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
             n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
             if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:

@@ -7,12 +7,11 @@ What one statement says is checked by its rules. Which op takes which part is in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pypto_rw import ir
-from pypto_rw.checks import launches, pipes
 from pypto_rw.checks.parts import taking_part
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 
 
@@ -31,6 +30,8 @@ def unit_findings(
         own = ops[function.name]
         if not own:
             continue
+        from pypto_rw.checks import launches, pipes  # most kernels have no such op
+
         for found in (
             *pipes.pipe_findings(function, own),
             *pipes.buffer_findings(function, unit, ops),

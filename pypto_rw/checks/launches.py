@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pypto_rw import ir
 from pypto_rw.checks.parts import Ops, calls
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ Source: cross-core.md §2, §3.4."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from pypto_rw import ir
 from pypto_rw.checks.parts import Ops, calls
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.nodes import names_in
+from pypto_rw.records import dataclass
 
 _WAYS = {1: "cube to vector", 2: "vector to cube", 3: "both ways"}
 
