@@ -20,7 +20,7 @@ LAYERS = [
     {"emit", "typing"},
     {"shapes"},
     {"slots", "nodes", "windows", "members", "deferred"},
-    {"walk", "regions"},
+    {"walk", "regions", "checks", "allocations", "places"},
     {"lower"},
     {"wrapper"},
     {"api", "examples"},
