@@ -33,7 +33,7 @@ CORE = (
 
 CONTEXT_KINDS = frozenset({"attribute", "parameter", "gm-offset"})
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
-OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
+OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any", "integer", "window", "window-parameter"})
 SORTS = {
     **dict.fromkeys(OPERAND_KINDS, "Operand"),
     "tuple": "Operands",  # scalars; constants are no part of the shape

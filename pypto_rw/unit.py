@@ -7,6 +7,7 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.records import dataclass, field
 
+COMM_CTX = ir.OpaqueType("pld.CommCtxType")
 HIDDEN = {
     "prefetch": "(Ptr (INT8))",
     "__pypto_deferred_raw_args": "(Ptr (INT64))",
@@ -38,6 +39,19 @@ class Surroundings:
     def parameter(self, name: str) -> ir.Param | None:
         """The function's parameter of that name."""
         return next((p for p in self.function.params if p.name == name), None)
+
+
+def windows_and_contexts(function: ir.Function) -> tuple[list[str], list[str]]:
+    """Names of the window parameters and of the communication contexts, each in declaration order."""
+    windows = [p.name for p in function.params if isinstance(p.type, ir.TensorType) and p.type.distributed]
+    contexts = [p.name for p in function.params if p.type == COMM_CTX]
+    return windows, contexts
+
+
+def contexts_of(function: ir.Function) -> dict[str, str]:
+    """Window parameters, each with its communication context: the i-th of both are a pair."""
+    windows, contexts = windows_and_contexts(function)
+    return dict(zip(windows, contexts, strict=False))
 
 
 def pipe_key(call: ir.Call) -> tuple[int, int] | None:

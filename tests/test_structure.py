@@ -19,7 +19,7 @@ LAYERS = [
     {"engine"},
     {"emit", "typing"},
     {"shapes"},
-    {"slots", "nodes"},
+    {"slots", "nodes", "windows", "members", "deferred"},
     {"walk", "regions"},
     {"lower"},
     {"wrapper"},
