@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
+from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
+from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
@@ -49,7 +54,8 @@ def lower(
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
-    engine, settings = _prepared(filename, target, planner, ptoas, reference, loc, rules)
+    _require(target, planner, ptoas)
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
     module = parse(source, filename=filename)
     if functions is not None:
         known = {f.name for f in module.functions}
@@ -57,7 +63,8 @@ def lower(
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
     try:
-        return Lowered(lower_module(module, engine, settings, source), module=module)
+        with _engine(settings, rules) as engine:
+            return Lowered(lower_module(module, engine, settings, source), module=module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
@@ -120,20 +127,23 @@ def _require(target: str, planner: str, ptoas: str) -> None:
         raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
 
 
-def _prepared(
-    filename: str,
-    target: str,
-    planner: str,
-    ptoas: str,
-    reference: bool,
-    loc: bool,
-    rules: Sequence[str | Path],
-) -> tuple[Engine, Settings]:
-    _require(target, planner, ptoas)
-    addresses = planner != "ptoas"
-    facts = [
-        "(addresses)" if addresses else "(no-addresses)",
-        "(as-reference)" if reference else "(as-specified)",
-    ]
-    engine = Engine(Rulebook(tuple(rules)), target=TARGETS[target], facts=tuple(facts))
-    return engine, Settings(TARGETS[target], addresses, loc, reference, filename)
+_engines: dict[tuple[object, ...], Engine] = {}  # idle ones; a shape is rewritten once a process
+_MOST_SHAPES = 20_000  # an engine may remember
+
+
+@contextmanager
+def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]:
+    """An engine that nobody else uses meanwhile, for the rules as they are now."""
+    facts = (
+        "(addresses)" if settings.addresses else "(no-addresses)",
+        "(as-reference)" if settings.reference else "(as-specified)",
+    )
+    rulebook = Rulebook(tuple(rules))
+    kept = Shelf(rulebook.folders, (settings.target, *facts))
+    engine = _engines.pop(kept.key, None) or Engine(rulebook, target=settings.target, facts=facts, shelf=kept)
+    try:
+        yield engine
+    finally:
+        engine.save()
+    if engine.size < _MOST_SHAPES:  # and it did not fail
+        _engines[kept.key] = engine

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
-from pypto_rw.template import Line, Template
+from pypto_rw.records import dataclass, field
+from pypto_rw.template import Template
 
 
 class Var(NamedTuple):
@@ -159,11 +159,10 @@ class Emitter:
 
     def _steps(self, steps: tuple[Any, ...], frame: _Frame) -> None:
         for step in steps:
-            if isinstance(step, Line):
-                self._line(step, frame)
-                continue
             kind = step[0]
-            if kind == "eval":
+            if kind == "line":
+                self._line(step, frame)
+            elif kind == "eval":
                 self._value(step[1], frame)
             elif kind == "reserve":
                 frame.reserved[step[1][1]] = self._define(step[1], frame)
@@ -198,12 +197,13 @@ class Emitter:
             self.bound[operand.name] = name
             frame.values.pop(target[1], None)
 
-    def _line(self, line: Line, frame: _Frame) -> None:
-        values = [self._group(v, frame) if v[0] == "group" else self._value(v, frame) for v in line.values]
-        dest = self._define(line.dest, frame) if line.dest is not None else ""
+    def _line(self, line: Any, frame: _Frame) -> None:
+        _, target, wanted, pieces = line
+        values = [self._group(v, frame) if v[0] == "group" else self._value(v, frame) for v in wanted]
+        dest = self._define(target, frame) if target is not None else ""
         types = self.types
         out = []
-        for p in line.pieces:
+        for p in pieces:
             if isinstance(p, str):
                 out.append(p)
                 continue

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, print_walked
+from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook, RuleFile
 from pypto_rw.syntax import parse
 from pypto_rw.unit import surroundings_of
@@ -103,8 +103,7 @@ class Runner:
         """The engine for a target and mode."""
         key = (target, *facts)
         if key not in self._engines:
-            self._engines[key] = Engine(self.rulebook, target=target, facts=facts)
-            self._engines[key].watch = True
+            self._engines[key] = Engine(self.rulebook, target=target, facts=facts, watch=True)
         return self._engines[key]
 
 

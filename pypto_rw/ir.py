@@ -8,10 +8,10 @@ it), so that printing a parsed dump gives the dump's bytes back.  Source: pyir-s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 
 from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.records import dataclass, field
 
 
 class DType(Enum):

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
-from pypto_rw.template import Template, compile_code
 from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Walker
 
@@ -120,7 +119,6 @@ class _Templates:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.wanted: list[tuple[Instance, Span, str]] = []
-        self.compiled: dict[str, Template] = {}
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
         for nested in _nested(instance):
@@ -143,7 +141,7 @@ class _Templates:
                 )
             if result.findings:
                 continue
-            if result.code is None:
+            if result.template is None:
                 yield Diagnostic(
                     "no-lowering",
                     f"no rule lowers {self.engine.described(shape)}",
@@ -152,9 +150,7 @@ class _Templates:
                     function=function,
                 )
                 continue
-            if shape not in self.compiled:
-                self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
-            instance.template = self.compiled[shape]
+            instance.template = result.template
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:

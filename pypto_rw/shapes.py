@@ -7,13 +7,13 @@ what an op means.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pypto_rw import ir, terms
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
+from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key

@@ -6,30 +6,22 @@ A template is independent of SSA names; the emitter fills it in once per stateme
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Form
 
 Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One instruction. `dest` is defined by it; `values` are made in order; `pieces` is its text.
-
-    A piece is a str, or (index into values, what): what is "name", "type" or "text"."""
-
-    dest: Spec | None
-    values: tuple[Any, ...]
-    pieces: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Template:
-    """Steps of one shape's code; `slots` fresh values live while it is filled in."""
+    """Steps of one shape's code, as plain tuples; `slots` fresh values live while it is filled in.
+
+    An instruction is ("line", dest, values, pieces): `dest` is defined by it or None, `values` are made in order,
+    a piece of its text is a str, or (index into values, what): what is "name", "type" or "text"."""
 
     steps: tuple[Any, ...]
     slots: int
@@ -75,7 +67,7 @@ class _Compiler:
             raise InternalError(f"no form spells the instruction {head}")
         return [self.line(form, term[1:])]
 
-    def line(self, form: Form, arguments: tuple[Any, ...]) -> Line:
+    def line(self, form: Form, arguments: tuple[Any, ...]) -> Spec:
         dest = None
         values: list[Any] = []
         index: dict[str, tuple[int, str]] = {}
@@ -110,7 +102,7 @@ class _Compiler:
             else:
                 pieces.append((index[m[1]][0], m[2] or "name"))
         pieces.append(form.text[at:])
-        return Line(dest, tuple(values), tuple(_joined(pieces)))
+        return ("line", dest, tuple(values), tuple(_joined(pieces)))
 
     def value(self, t: Any) -> Spec:
         head = t[0]

@@ -4,9 +4,8 @@ Source: cross-core.md §1, §2.1."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass, field
 
 HIDDEN = {
     "prefetch": "(Ptr (INT8))",

@@ -8,7 +8,6 @@ rule files: `(in-place op operand when)` - the result takes that operand's handl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from pypto_rw import ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
@@ -29,6 +28,7 @@ from pypto_rw.nodes import (
     WhileLoop,
     names_in,
 )
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
