@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
+from pypto_rw.assembler import assembler_warnings
+from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
 from pypto_rw.records import dataclass, replace
@@ -43,13 +44,15 @@ def lower(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    assembler_checks: bool = True,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
     `source` is the text of one `.pyir` file; `filename` names it in diagnostics and locations. `target` is `a2a3`
     or `a5` (or a synonym), `planner` `pypto`, `dsa_rp` or `ptoas` (no addresses), `ptoas` the assembler's version the
     text is for. `reference` prints what the reference build prints. `loc` puts source places on op lines. `rules` are
-    folders searched before the built-in rules. `functions` limits the output to these.
+    folders searched before the built-in rules. `functions` limits the output to these. `assembler_checks` puts what the
+    assembler would refuse into the result's diagnostics, as warnings.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
@@ -64,7 +67,19 @@ def lower(
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
     try:
         with _engine(settings, rules) as engine:
-            return Lowered(lower_module(module, engine, settings, source), module=module)
+            text, printed = lower_module(module, engine, settings, source)
+            found = assembler_warnings(
+                printed,
+                engine,
+                target=settings.target,
+                ptoas=ptoas,
+                planned=settings.addresses,
+                filename=filename,
+                checks=assembler_checks,
+            )
+        if any(d.severity is Severity.error for d in found):
+            raise CompileError(found, source)
+        return Lowered(text, tuple(found), module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
@@ -82,8 +97,10 @@ def check(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    assembler_checks: bool = True,
 ) -> tuple[Diagnostic, ...]:
-    """Every diagnostic of `source`, errors included; arguments as for `lower`. Raises nothing for a refused input."""
+    """Every diagnostic of `source`, errors included; arguments as for `lower`. What the assembler would refuse is an
+    error here. Raises nothing for a refused input."""
     try:
         lowered = lower(
             source,
@@ -95,10 +112,16 @@ def check(
             loc=loc,
             rules=rules,
             functions=functions,
+            assembler_checks=assembler_checks,
         )
     except CompileError as error:
-        return error.diagnostics
-    return lowered.diagnostics
+        return as_errors(error.diagnostics)
+    return as_errors(lowered.diagnostics)
+
+
+def as_errors(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The same diagnostics with every warning an error, as `check`, `build` and `-Werror` take them."""
+    return tuple(replace(d, severity=Severity.error) if d.severity is Severity.warning else d for d in diagnostics)
 
 
 def verify(
@@ -109,13 +132,20 @@ def verify(
     ptoas: str = "0.57",
     filename: str = "<string>",
 ) -> list[Diagnostic]:
-    """What is wrong with a `.pto` text from anywhere: names, types, dominance, regions, extents, addresses.
+    """What is wrong with a `.pto` text from anywhere: names, types, dominance, regions, extents, addresses, and all
+    that the assembler refuses; in the order of the text.
 
-    Arguments as for `lower`. Raises nothing for a wrong text. Source: design §8."""
+    Arguments as for `lower`; `planner` ptoas means that the text has no addresses. A diagnostic of the assembler's
+    rules has their ids in `rule`. Raises nothing for a wrong text. Source: design §8."""
+    from pypto_rw.assembler import verify_text
     from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
 
     _require(target, planner, ptoas)
-    return verified(text, target=TARGETS[target], planner=planner, ptoas=ptoas, filename=filename)
+    chip = TARGETS[target]
+    found = verified(text, target=chip, planner=planner, ptoas=ptoas, filename=filename)
+    planned = planner != "ptoas"
+    found += verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.printed import Distinct, Place
 from pypto_rw.records import dataclass, field
 from pypto_rw.template import Template
 
@@ -54,7 +55,9 @@ class Emitter:
         self.constants: list[str] = []
         self.lines: list[str] = []
         self.indent = "  "
-        self.location = ""
+        self.location = Place()
+        self.distinct = Distinct()
+        self.numbers: dict[str, int] = {}  # integer constants by SSA name
         self._constant_names: dict[Any, str] = {}
         self._next = 0
 
@@ -99,9 +102,12 @@ class Emitter:
             finite = real - real == 0 or self.reference
             text = mlir.float_text(real) if finite else mlir.float_bits(real, dtype)
             self.constants.append(f"  {name} = arith.constant {text} : {element}")
+            if real - real != 0:
+                self.distinct.constant(f"{name} = arith.constant {text} : {element}", self.location, name, element)
         else:
             sign = "n" if value < 0 else ""
             name = self.named(f"c{sign}{abs(int(value))}_{element}")
+            self.numbers[name] = int(value)
             signless = mlir.signless(dtype)
             if signless is None:
                 self.constants.append(f"  {name} = arith.constant {value} : {element}")
@@ -118,7 +124,7 @@ class Emitter:
 
     def line(self, text: str) -> None:
         """One op line at the present indentation and place."""
-        self.lines.append(f"{self.indent}{text}{self.location}")
+        self.lines.append(f"{self.indent}{text}{self.location.text}")
 
     def open(self, text: str) -> None:
         """A structural line that opens a region."""
@@ -213,7 +219,15 @@ class Emitter:
                 out.append(types.get(v, "") if what == "type" else v)
             else:
                 out.append(", ".join([types[n] for n in v] if what == "type" else v))
-        self.line("".join(out))
+        text = "".join(out)
+        self.line(text)
+        names = [dest] if dest else []
+        for v in values:
+            if isinstance(v, str):
+                names.append(v)
+            else:
+                names += v
+        self.distinct.note(pieces, names, text, self.location, types, self.numbers)
 
     def _group(self, spec: Any, frame: _Frame) -> list[str]:
         return [self._value(s, frame) for s in spec[1]]

@@ -14,6 +14,7 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.printed import Place, PrintedFunction
 from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
 from pypto_rw.unit import surroundings_of
@@ -34,8 +35,12 @@ class Settings:
     filename: str
 
 
-def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
+def lower_module(
+    module: ir.Module, engine: Engine, settings: Settings, source: str
+) -> tuple[str, list[PrintedFunction]]:
+    """MLIR text of every function of `module`, in name order, and the instructions it is made of.
+
+    Raises CompileError with every refusal."""
     functions = sorted(module.functions, key=lambda f: f.name)
     diagnostics: list[Diagnostic] = []
     walked: list[Walked] = []
@@ -75,9 +80,15 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    printed = []
     for f, params in zip(walked, parameters, strict=True):
-        text += _Printer(f, params, settings).print()
-    return "\n".join([*text, "}"]) + "\n"
+        printer = _Printer(f, params, settings)
+        lines = printer.print()
+        text += lines
+        distinct = printer.emitter.distinct
+        kernel = DEVICE[f.function.kind or ""]
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
+    return "\n".join([*text, "}"]) + "\n", printed
 
 
 def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
@@ -313,10 +324,11 @@ class _Printer:
 
     # ------------------------------------------------------------------------------ nodes
 
-    def _location(self, span: Span) -> str:
-        if not self.settings.loc or not span or not self.settings.filename:
-            return ""
-        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+    def _location(self, span: Span, shape: str = "") -> Place:
+        text = ""
+        if self.settings.loc and span and self.settings.filename:
+            text = f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+        return Place(text, span, shape)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -359,9 +371,10 @@ class _Printer:
 
     def _do(self, node: Do) -> None:
         e = self.emitter
-        e.location = self._location(node.span)
+        shape = node.instance.shape
+        e.location = self._location(node.span, shape)
         self._declare(node.alloc)
-        e.location = self._location(node.call_span)
+        e.location = self._location(node.call_span, shape)
         result = node.instance.result
         if node.shares is not None and result is not None:
             e.bound[result] = e.bound[node.shares]
@@ -505,7 +518,7 @@ class _Printer:
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, node: Branch, branch: int, types: str, here: str) -> None:
+    def _yield(self, node: Branch, branch: int, types: str, here: Place) -> None:
         e = self.emitter
         e.location = here
         for copy in node.copies[branch]:

@@ -1,58 +1,76 @@
 """Memory that the assembler plans: tiles live at one time against what the chip has (level 2).
 
-A tile lives from its first write or read to its last, and through every loop that uses it but does not declare it.
-Windows and reshapes live as the tile they name. Sizes in bytes."""
+A tile lives from its first use to its last, and through every loop that uses it but does not declare it. Windows and
+reshapes live as the tile they name. Sizes in bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from pypto_rw.assembler.facts import Tables
 from pypto_rw.assembler.families import Finding
-from pypto_rw.assembler.line import Line
 from pypto_rw.assembler.operand import properties
 from pypto_rw.assembler.words import SPACES
 
-_VIEWS = frozenset({"pto.subview", "pto.treshape", "pto.multi_tile_get"})
+_NAME = re.compile(r"%[\w.$]+")
+_DECLARED = re.compile(r"\s*(%[\w.$]+) = pto\.alloc_(?:multi_)?tile\b.* : (!pto\.\w+<.*>)")
+_VIEW = re.compile(r"\s*(%[\w.$]+) = pto\.(?:subview|treshape|multi_tile_get) (%[\w.$]+)")
+_LOOP = re.compile(r"\s*(?:%[^=]* = )?scf\.(?:for|while)\b")
 
 
-def over_capacity(lines: list[tuple[int, Line | None, str]], tables: Tables) -> Iterator[tuple[int, Finding]]:
-    """(line number, finding) where the live tiles of a memory first exceed it; `lines` are all of one function."""
+class _Lives:
+    """Lifetimes of one function's tiles, by line index; `root` names the tile that a name is a view of."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.declared: dict[str, tuple[str, int, int]] = {}  # tile: space, bytes, index
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        root: dict[str, str] = {}
+        open_regions: list[int] = []
+        loops: list[tuple[int, int]] = []
+        for at, line in enumerate(lines):
+            stripped = line.strip()
+            if stripped.endswith("{") and not stripped.startswith("}"):
+                open_regions.append(at if _LOOP.match(line) else -1)
+            elif stripped == "}" and open_regions and (start := open_regions.pop()) >= 0:
+                loops.append((start, at))
+            if m := _DECLARED.match(line):
+                tile = properties(m[2])
+                if (size := _size(tile)) is not None:
+                    root[m[1]] = m[1]
+                    self.declared[m[1]] = (str(tile["space"]), size, at)
+                continue
+            for name in _NAME.findall(line):
+                if name in root:
+                    self.first.setdefault(root[name], at)
+                    self.last[root[name]] = at
+            if (m := _VIEW.match(line)) and m[2] in root:
+                root[m[1]] = root[m[2]]
+        for start, end in loops:
+            for name, (_, _, made) in self.declared.items():
+                if name in self.first and made < start and self.first[name] <= end and self.last[name] >= start:
+                    self.last[name] = max(self.last[name], end)
+
+
+def over_capacity(lines: Sequence[str], tables: Tables) -> Iterator[tuple[int, str, Finding]]:
+    """(index of the line, the tile that comes to live there, finding) where a memory is first exceeded."""
     capacity = tables.memory()
-    declared: dict[str, tuple[str, int, int]] = {}  # root: space, bytes, line
-    root: dict[str, str] = {}
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    loops: list[int] = []
-    spans: list[tuple[int, int]] = []
-    for at, (_, line, text) in enumerate(lines):
-        stripped = text.strip()
-        if stripped.endswith("{") and line is not None and line.name != "func.func":
-            loops.append(at if line.name in ("scf.for", "scf.while") else -1)
-        elif stripped == "}" and loops:
-            opened = loops.pop()
-            if opened >= 0:
-                spans.append((opened, at))
-        if line is None:
-            continue
-        if line.name in ("pto.alloc_tile", "pto.alloc_multi_tile") and line.results and line.result_types:
-            tile = properties(line.result_types[0])
-            size = _size(tile)
-            if size is not None:
-                root[line.results[0]] = line.results[0]
-                declared[line.results[0]] = (str(tile["space"]), size, at)
-            continue
-        for name in line.names():
-            if name in root:
-                first.setdefault(root[name], at)
-                last[root[name]] = at
-        if line.name in _VIEWS and line.args and line.args[0] in root:
-            root[line.results[0]] = root[line.args[0]]
-    for start, end in spans:
-        for name, (_, _, made) in declared.items():
-            if name in first and made < start and first[name] <= end and last[name] >= start:
-                last[name] = max(last[name], end)
-    yield from _peaks(lines, declared, first, last, capacity)
+    lives = _Lives(lines)
+    changes: list[tuple[int, int, str]] = []
+    for name, start in lives.first.items():
+        changes += [(start, 1, name), (lives.last[name] + 1, 0, name)]
+    live: dict[str, int] = {}
+    told: set[str] = set()
+    for at, comes, name in sorted(changes):
+        space, size, _ = lives.declared[name]
+        live[space] = live.get(space, 0) + (size if comes else -size)
+        rule, limit = capacity.get(space, ("", 0))
+        if rule and live[space] > limit and space not in told:
+            told.add(space)
+            message = f"{live[space]} bytes of {SPACES[space]} tiles are live here, the chip has {limit}"
+            way_out = "use smaller tiles, fewer at one time, or split the work into blocks"
+            yield at, name, Finding("ptoas-capacity", rule, "", message, way_out)
 
 
 def _size(tile: dict[str, object]) -> int | None:
@@ -61,33 +79,3 @@ def _size(tile: dict[str, object]) -> int | None:
         return None
     count = tile.get("count")
     return rows * cols * width * (count if isinstance(count, int) else 1)
-
-
-def _peaks(
-    lines: list[tuple[int, Line | None, str]],
-    declared: dict[str, tuple[str, int, int]],
-    first: dict[str, int],
-    last: dict[str, int],
-    capacity: dict[str, tuple[str, int]],
-) -> Iterator[tuple[int, Finding]]:
-    changes: list[tuple[int, int, str, int]] = []
-    for name, start in first.items():
-        space, size, _ = declared[name]
-        changes += [(start, 1, space, size), (last[name] + 1, 0, space, -size)]
-    live: dict[str, int] = {}
-    told: set[str] = set()
-    for at, _, space, change in sorted(changes):
-        live[space] = live.get(space, 0) + change
-        rule, limit = capacity.get(space, ("", 0))
-        if rule and live[space] > limit and space not in told:
-            told.add(space)
-            yield (
-                lines[at][0],
-                Finding(
-                    "ptoas-capacity",
-                    rule,
-                    "",
-                    f"{live[space]} bytes of {SPACES[space]} tiles are live here, the chip has {limit}",
-                    "use smaller tiles, fewer at one time, or split the work into blocks",
-                ),
-            )

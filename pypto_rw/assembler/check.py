@@ -28,8 +28,9 @@ def check_line(
             refused = False
             for finding in FAMILIES[fact[0]](view, fact):
                 rules = " ".join(form.aliases.get(r, r) for r in finding.rule.split())
-                kept = [r for r in dict.fromkeys(rules.split()) if not tables.lifted(r)]
-                if kept:
+                every = list(dict.fromkeys(rules.split()))
+                kept = [r for r in every if not tables.lifted(r)]
+                if kept and (fact[0] != "needs" or len(kept) == len(every)):
                     refused = True
                     yield finding._replace(rule=" ".join(kept))
             if refused and fact[0] == "needs":

@@ -45,7 +45,9 @@ class Tables:
         if self._lifted is None:
             file = self.rulebook.file(f"target/ptoas-{self.ptoas}")
             found = statements(file.text) if file else ()
-            self._lifted = frozenset(r for head, arguments in found if head == "lifted" for r in arguments[0].split())
+            self._lifted = frozenset(
+                r for head, a in found if head == "lifted" and self._applies(a[0]) for r in a[1].split()
+            )
         return rule in self._lifted
 
     def memory(self) -> dict[str, tuple[str, int]]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pypto_rw.assembler.expression import fields, holds
 from pypto_rw.assembler.facts import Fact
-from pypto_rw.assembler.words import NOUNS, listing, named, names, noun, types
 from pypto_rw.assembler.view import View
+from pypto_rw.assembler.words import NOUNS, listing, named, names, noun, types
 
 
 class Finding(NamedTuple):
@@ -308,7 +308,9 @@ def _types_of_scalars(view: View, fact: Fact) -> Iterator[Finding]:
                 way = "write the operation with those that have: x - (-y) for a sum, max(x, -x) for a magnitude"
             else:
                 message = f"{view.line.name} takes {listing(accepted)}, found {types(found)}"
-                way = "convert the scalar to a signed type of its width first" if found[0] == "u" else "convert it first"
+                way = (
+                    "convert the scalar to a signed type of its width first" if found[0] == "u" else "convert it first"
+                )
             yield Finding("ptoas-scalar-operation", rule, role, message, way)
             return
 

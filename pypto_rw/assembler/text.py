@@ -34,8 +34,8 @@ def check_text(text: str, tables: Tables, level: int) -> Iterator[tuple[int, str
     for name, start, end in functions:
         around = Surroundings(tables.target, level)
         around.reserved = reserved
-        for number, line, finding in _function(lines, start, end, around, tables):
-            yield number + 1, line, name, finding
+        for number, raw, finding in _function(lines, start, end, around, tables):
+            yield number + 1, raw, name, finding
 
 
 def _joined(lines: list[str]) -> list[str]:
@@ -52,7 +52,9 @@ def _joined(lines: list[str]) -> list[str]:
 
 def _functions(lines: list[str]) -> Iterator[tuple[str, int, int]]:
     """(name, first line, line after the last) of every function with a body."""
-    starts = [n for n, line in enumerate(lines) if line.lstrip().startswith("func.func") and line.rstrip().endswith("{")]
+    starts = [
+        n for n, line in enumerate(lines) if line.lstrip().startswith("func.func") and line.rstrip().endswith("{")
+    ]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         found = _NAME.search(lines[start])
         yield found[1] if found else "", start, end
@@ -70,10 +72,8 @@ def _function(
     constants: dict[str, int] = {}
     around.types, around.constants = types, constants
     found: list[tuple[int, str, Line]] = []
-    every: list[tuple[int, Line | None, str]] = []
     for number in range(start, end):
         line = read_line(_LOCATION.sub("", lines[number]))
-        every.append((number, line, lines[number]))
         if line is not None:
             found.append((number, lines[number], line))
     around.present = frozenset(line.name for _, _, line in found)
@@ -82,8 +82,8 @@ def _function(
         for finding in check_line(line, tables, around):
             yield number, raw, finding
     if around.level == 2:
-        for number, finding in over_capacity(every, tables):
-            yield number, lines[number], finding
+        for at, _, finding in over_capacity(lines[start:end], tables):
+            yield start + at, lines[start + at], finding
 
 
 def _bind(line: Line, raw: str, types: dict[str, str], constants: dict[str, int], cut: dict[str, int]) -> None:

@@ -16,7 +16,7 @@ _INTEGER = re.compile(r"-?\d+$")
 class Flags(dict[str, bool]):
     """Words that are there; a word that is not is False, not unknown."""
 
-    def get(self, key: str, default: object = False) -> bool:  # type: ignore[override]
+    def get(self, key: str, default: object = False) -> bool:
         return key in self and self[key]
 
 

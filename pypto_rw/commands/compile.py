@@ -17,13 +17,14 @@ def lower(parser: argparse.ArgumentParser) -> None:
     compile_options(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT (a folder when there are several files)")
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
+    parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
     parser.set_defaults(action=_lower)
 
 
 def check(parser: argparse.ArgumentParser) -> None:
     """The options of `check`."""
     compile_options(parser)
-    parser.set_defaults(action=_check, no_loc=True)
+    parser.set_defaults(action=_check, no_loc=True, werror=True)
 
 
 def _lower(options: argparse.Namespace) -> int:
@@ -71,6 +72,7 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
             loc=not options.no_loc,
             rules=options.rules,
             functions=options.function,
+            assembler_checks=not options.no_assembler_checks,
         )
     except CompileError as error:
         print(error, file=sys.stderr)
@@ -81,9 +83,10 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
         raise
     except BaseException as error:
         return internal(error, source, file, options), None
-    if lowered.diagnostics:
-        print(render(lowered.diagnostics, source), file=sys.stderr)
-    return int(any(d.severity is Severity.error for d in lowered.diagnostics)), lowered.mlir
+    diagnostics = api.as_errors(lowered.diagnostics) if options.werror else lowered.diagnostics
+    if diagnostics:
+        print(render(diagnostics, source), file=sys.stderr)
+    return int(any(d.severity is Severity.error for d in diagnostics)), lowered.mlir
 
 
 def internal(error: BaseException, source: str, file: str, options: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pypto_rw.diagnostics import Diagnostic, Severity, Span
 from pypto_rw.verifier.tokens import Token
 
-
 # Findings that an assembler takes all the same: how the compiler prints (notes), and what it cannot judge (warnings).
 _MILDER = {
     "constant-not-at-head": Severity.note,

@@ -56,14 +56,20 @@ FORMS: dict[str, tuple[str, ...]] = {
             addi subi muli divsi divui remsi remui ceildivsi ceildivui floordivsi minsi maxsi minui maxui andi ori xori
         """)
     },
-    **{f"arith.{n}": (_BINARY,) for n in _names("shli shrsi shrui addf subf mulf divf remf maximumf minimumf maxnumf minnumf")},
+    **{
+        f"arith.{n}": (_BINARY,)
+        for n in _names("shli shrsi shrui addf subf mulf divf remf maximumf minimumf maxnumf minnumf")
+    },
     **{
         f"arith.{n}": (_CAST,)
         for n in _names("""
             index_cast index_castui extsi extui trunci sitofp uitofp fptosi fptoui extf truncf bitcast
         """)
     },
-    **dict.fromkeys(("arith.negf", *(f"math.{n}" for n in _names("absf absi exp sqrt rsqrt log sin cos tanh floor ceil erf"))), ("%a : !ar",)),
+    **dict.fromkeys(
+        ("arith.negf", *(f"math.{n}" for n in _names("absf absi exp sqrt rsqrt log sin cos tanh floor ceil erf"))),
+        ("%a : !ar",),
+    ),
     "math.powf": (_BINARY,),
     "arith.cmpi": (_COMPARE,),
     "arith.cmpf": (_COMPARE,),
@@ -138,8 +144,13 @@ OPERAND_KIND: dict[str, tuple[str, str]] = {  # what an op takes as group `a`, a
             addi subi muli divsi divui remsi remui ceildivsi ceildivui floordivsi minsi maxsi minui maxui andi ori
         """)
     },
-    **{f"arith.{n}": ("int", "int") for n in _names("xori shli shrsi shrui extsi extui trunci index_cast index_castui")},
-    **{f"arith.{n}": ("float", "float") for n in _names("addf subf mulf divf remf maximumf minimumf maxnumf minnumf negf extf truncf")},
+    **{
+        f"arith.{n}": ("int", "int") for n in _names("xori shli shrsi shrui extsi extui trunci index_cast index_castui")
+    },
+    **{
+        f"arith.{n}": ("float", "float")
+        for n in _names("addf subf mulf divf remf maximumf minimumf maxnumf minnumf negf extf truncf")
+    },
     "arith.cmpi": ("int", "any"),
     "arith.cmpf": ("float", "any"),
     "arith.sitofp": ("int", "float"),

@@ -1,0 +1,120 @@
+"""Distinct instructions of a function as they are printed: what the assembler's rules look at.
+
+Two lines are one instruction when their template, the types of their operands, what operands are one value, the
+windows among them, and the integers that rules read (addresses modulo their alignment) are the same. An offset or
+an extent (an index) is not read: the rules of the op have checked it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pypto_rw import cache
+from pypto_rw.diagnostics import NOWHERE, Span
+
+_NAME = re.compile(r"%[\w.$]+")
+_COLS = re.compile(r" cols=(\d+),")
+_MNEMONIC = re.compile(r'(?:%[^=]*= )?"?([\w.]+)')
+_LOCAL = frozenset({"pto.set_ffts", "pto.aic_initialize_pipe", "pto.aiv_initialize_pipe"})
+
+
+class Place:
+    """Where a line comes from: its printed location, the author's span, and the shape of the statement."""
+
+    __slots__ = ("shape", "span", "text")
+
+    def __init__(self, text: str = "", span: Span = NOWHERE, shape: str = "") -> None:
+        self.text, self.span, self.shape = text, span, shape
+
+
+class Printed:
+    """One distinct instruction: its text, where it was printed first, and what was known of its operands then."""
+
+    __slots__ = ("cut", "numbers", "place", "text", "types")
+
+    def __init__(
+        self, text: str, place: Place, types: dict[str, str], numbers: dict[str, int], cut: dict[str, int]
+    ) -> None:
+        self.text, self.place, self.types, self.numbers, self.cut = text, place, types, numbers, cut
+
+    @property
+    def name(self) -> str:
+        """The instruction."""
+        found = _MNEMONIC.match(self.text)
+        return found[1] if found else ""
+
+    def key(self) -> tuple[object, ...]:
+        """The instruction without its names, as another process would see it."""
+        order: dict[str, int] = {}
+        text = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", self.text)
+        return text, *((self.types.get(n), self.numbers.get(n), self.cut.get(n)) for n in order)
+
+
+class Distinct:
+    """The distinct instructions of one function, in the order of the text."""
+
+    def __init__(self) -> None:
+        self.first: list[Printed] = []
+        self.tiles: dict[str, Place] = {}  # where each tile is declared
+        self._seen: set[tuple[Any, ...]] = set()
+        self._cut: dict[str, int] = {}
+
+    def note(
+        self,
+        template: Sequence[Any],
+        names: list[str],
+        text: str,
+        place: Place,
+        types: Mapping[str, str],
+        numbers: Mapping[str, int],
+    ) -> None:
+        """A line; `names` are its result and its operands."""
+        key: tuple[Any, ...] = (id(template), *[types.get(n) for n in names])
+        read = [n for n in names if n in numbers and types[n] != "index"]
+        if read:
+            known = [numbers[n] if types[n] != "i64" else (numbers[n] % 512, numbers[n] < 0) for n in read]
+            key = (*key, *known)
+        if len(set(names)) < len(names):
+            key = (*key, *[names.index(n) for n in names])
+        if self._cut:
+            key = (*key, *[self._cut.get(n) for n in names])
+        if key not in self._seen:
+            self._seen.add(key)
+            self.first.append(
+                Printed(
+                    text,
+                    place,
+                    {n: types[n] for n in _NAME.findall(text) if n in types},
+                    {n: numbers[n] for n in read},
+                    {n: self._cut[n] for n in names if n in self._cut},
+                )
+            )
+        if " = pto.alloc_" in text:
+            self.tiles[names[0]] = place
+        elif " = pto.subview " in text:
+            part, whole = _COLS.search(types.get(names[0], "")), _COLS.search(types.get(names[1], ""))
+            if part and whole and part[1] != whole[1]:
+                self._cut[names[0]] = int(whole[1])
+
+    def constant(self, text: str, place: Place, name: str, type_: str) -> None:
+        """A constant that rules look at."""
+        self.first.append(Printed(text, place, {name: type_}, {}, {}))
+
+
+class PrintedFunction:
+    """A function's distinct instructions; `lines` are its text where the assembler plans its memory, else empty."""
+
+    __slots__ = ("distinct", "kernel", "lines", "name")
+
+    def __init__(self, name: str, kernel: str | None, distinct: Distinct, lines: list[str]) -> None:
+        self.name, self.kernel, self.distinct, self.lines = name, kernel, distinct, lines
+
+    def keyed(self, version: str, unit: Sequence[PrintedFunction]) -> Iterator[tuple[str, Printed]]:
+        """Every instruction with a key of all that its verdict depends on."""
+        present = sorted(_LOCAL & {p.name for p in self.distinct.first})
+        for printed in self.distinct.first:
+            around: object = None
+            if printed.name == "pto.import_reserved_buffer":
+                around = sorted(p.text for f in unit for p in f.distinct.first if p.name == "pto.reserve_buffer")
+            yield cache.digest(version, self.kernel, present, around, printed.key()), printed
