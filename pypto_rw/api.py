@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pypto_rw import ir
 from pypto_rw.assembler import assembler_warnings
+from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
@@ -66,7 +67,7 @@ def lower(
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
     try:
-        with _engine(settings, rules) as engine:
+        with paused(), _engine(settings, rules) as engine:
             text, printed = lower_module(module, engine, settings, source)
             found = assembler_warnings(
                 printed,

@@ -209,6 +209,7 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
+        self.place = f' loc("{escaped(settings.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
@@ -327,7 +328,7 @@ class _Printer:
     def _location(self, span: Span, shape: str = "") -> Place:
         text = ""
         if self.settings.loc and span and self.settings.filename:
-            text = f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+            text = f"{self.place}{span.line}:{max(span.column, 1)})"
         return Place(text, span, shape)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:

@@ -80,10 +80,15 @@ class Signature:
     generic: bool
     traits: frozenset[tuple[str, ...]]
     path: str
+    _first: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def trait(self, name: str) -> tuple[str, ...] | None:
         """Arguments of the op's fact `(name "op" …)`, or None."""
-        return next((t[1:] for t in sorted(self.traits) if t[0] == name), None)
+        if not self._first:
+            self._first[""] = ()
+            for t in sorted(self.traits):
+                self._first.setdefault(t[0], t[1:])
+        return self._first.get(name)
 
 
 @dataclass(frozen=True, slots=True)

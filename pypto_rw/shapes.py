@@ -114,6 +114,7 @@ class Shaper:
         self.hidden: set[str] = set()
         self.addresses = addresses
         self.lookup = lookup
+        self._static_types: dict[int, tuple[ir.Type, str | None]] = {}
 
     # ---------------------------------------------------------------------------- scalars
 
@@ -434,8 +435,9 @@ class Shaper:
     def _place(self, key: _Key, value: Value) -> str:
         if value.place is None:
             return "(nowhere)"
-        numbers = (seen.setdefault(identity, len(seen)) for seen, identity in zip(key.places, value.place, strict=True))
-        return f"(place {' '.join(map(str, numbers))})"
+        a, b, c = key.places
+        base, bytes_, handle = value.place
+        return f"(place {a.setdefault(base, len(a))} {b.setdefault(bytes_, len(b))} {c.setdefault(handle, len(c))})"
 
     def _origin(self, key: _Key, value: Value) -> str:
         window = value.window
@@ -445,7 +447,10 @@ class Shaper:
         return f"(window {handle} {self._extent(key, window.row)} {self._extent(key, window.col)})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
-        text = terms.static_type_term(t)
+        known = self._static_types.get(id(t))
+        if known is None:
+            known = self._static_types[id(t)] = (t, terms.static_type_term(t))  # the reference keeps the id valid
+        text = known[1]
         if text is None:
             text = terms.type_term(t, lambda e: self._extent(key, e))
         return self._interned(text)

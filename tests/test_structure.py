@@ -10,14 +10,14 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "pypto_rw"
 LAYERS = [
-    {"records", "resources", "cache"},
+    {"records", "resources", "cache", "collector"},
     {"diagnostics"},
     {"ir"},
     {"layout", "mlir", "scalars", "rulebook"},
     {"syntax", "terms", "template", "unit", "verifier", "shelf"},
     {"egraph"},
-    {"engine"},
-    {"emit", "typing"},
+    {"engine", "printed"},
+    {"emit", "typing", "assembler"},
     {"shapes"},
     {"slots", "nodes"},
     {"walk", "regions"},

@@ -84,10 +84,10 @@ def surroundings(function: PrintedFunction, unit: Sequence[PrintedFunction], tar
     around = Surroundings(target, level)
     around.kernel = function.kernel
     around.present = frozenset(p.name for p in function.distinct.first)
-    reserved = []
-    for other in unit:
-        for printed in other.distinct.first:
-            if printed.name == "pto.reserve_buffer" and (line := read_line(printed.text)) is not None:
-                reserved.append((other.name, line.fields.get("name", "")))
-    around.reserved = frozenset(reserved)
+    around.reserved = frozenset(
+        (other.name, line.fields.get("name", ""))
+        for other in unit
+        for printed in other.distinct.first
+        if printed.name == "pto.reserve_buffer" and (line := read_line(printed.text)) is not None
+    )
     return around

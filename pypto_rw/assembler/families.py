@@ -143,7 +143,7 @@ def _same(field: str, suffix: str, code: str, way_out: str) -> Family:
 
 
 def _row_major(view: View, fact: Fact) -> Iterator[Finding]:
-    """(row-major-operands KEY TARGETS ROLES): none of the operands is column-major; boxed ones are the next family's."""
+    """(row-major-operands KEY TARGETS ROLES): none is column-major; boxed ones are the next family's."""
     wrong = [r for r, o in _tiles(view, fact[1]) if o.get("blayout") == "col_major" and not o.get("boxed")]
     if not wrong:
         return
@@ -292,7 +292,8 @@ def _scalar(view: View, fact: Fact) -> Iterator[Finding]:
         "ptoas-scalar-type",
         f"{signless}{view.form.key}.scalar",
         role,
-        f"the scalar {named(view, [role])} has type {types(found)}; {view.line.name} takes {listing(' '.join(choices))}",
+        f"the scalar {named(view, [role])} has type {types(found)}; "
+        f"{view.line.name} takes {listing(' '.join(choices))}",
         "give the scalar in that type (pl.cast, or a constant of that type)",
     )
 

@@ -77,12 +77,13 @@ class Machine:
 def _reduction(actions: object, name: str, several: tuple[bool, ...], single: bool) -> Callable[[list[Any]], Any]:
     """What a rule makes of its symbols' values. A rule named `_x` passes its values on to the rule it stands in."""
     passes = name.startswith("_") or (single and not hasattr(actions, name))
-    action = list if passes else getattr(actions, name)
+    action = _as_they_are if passes else getattr(actions, name)
     if any(several):
 
         def spliced(values: list[Any]) -> Any:
-            flat: list[Any] = []
-            for value, many in zip(values, several, strict=True):
+            # A list that grows symbol by symbol is extended, not copied: nothing else holds it.
+            flat: list[Any] = values[0] if several[0] else [values[0]]
+            for value, many in zip(values[1:], several[1:], strict=True):
                 if many:
                     flat += value
                 else:
@@ -93,6 +94,10 @@ def _reduction(actions: object, name: str, several: tuple[bool, ...], single: bo
     if single:
         return lambda values: values[0] if len(values) == 1 else action(values)
     return action
+
+
+def _as_they_are(values: list[Any]) -> list[Any]:
+    return values
 
 
 @cache
