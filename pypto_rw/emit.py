@@ -57,7 +57,7 @@ class Emitter:
         self.indent = "  "
         self.location = Place()
         self.distinct = Distinct()
-        self.numbers: dict[str, int] = {}  # integer constants by SSA name
+        self.numbers: dict[str, tuple[int, object]] = {}  # integers that rules read, with what tells lines apart
         self._constant_names: dict[Any, str] = {}
         self._next = 0
 
@@ -107,7 +107,11 @@ class Emitter:
         else:
             sign = "n" if value < 0 else ""
             name = self.named(f"c{sign}{abs(int(value))}_{element}")
-            self.numbers[name] = int(value)
+            if dtype == "INT64":  # an address matters up to its alignment
+                if value < 0 or value % 512:
+                    self.numbers[name] = (int(value), (value % 512, value < 0))
+            elif dtype != "INDEX":
+                self.numbers[name] = (int(value), value)
             signless = mlir.signless(dtype)
             if signless is None:
                 self.constants.append(f"  {name} = arith.constant {value} : {element}")
@@ -221,13 +225,18 @@ class Emitter:
                 out.append(", ".join([types[n] for n in v] if what == "type" else v))
         text = "".join(out)
         self.line(text)
+        if id(pieces) not in self.distinct.settled:
+            self._note(pieces, dest, values, text)
+
+    def _note(self, pieces: Any, dest: str, values: list[Any], text: str) -> None:
+        """Show a line to those who look at what is printed."""
         names = [dest] if dest else []
         for v in values:
             if isinstance(v, str):
                 names.append(v)
             else:
                 names += v
-        self.distinct.note(pieces, names, text, self.location, types, self.numbers)
+        self.distinct.note(pieces, names, text, self.location, self.types, self.numbers)
 
     def _group(self, spec: Any, frame: _Frame) -> list[str]:
         return [self._value(s, frame) for s in spec[1]]

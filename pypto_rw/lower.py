@@ -215,6 +215,7 @@ class _Printer:
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
+        self.emitter.distinct.planned = settings.addresses
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]

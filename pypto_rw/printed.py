@@ -16,6 +16,7 @@ from pypto_rw.diagnostics import NOWHERE, Span
 _NAME = re.compile(r"%[\w.$]+")
 _COLS = re.compile(r" cols=(\d+),")
 _MNEMONIC = re.compile(r'(?:%[^=]*= )?"?([\w.]+)')
+_DECLARES = re.compile(r"^%[^=]* = pto\.(alloc_tile|alloc_multi_tile|subview) ")
 _LOCAL = frozenset({"pto.set_ffts", "pto.aic_initialize_pipe", "pto.aiv_initialize_pipe"})
 
 
@@ -52,12 +53,15 @@ class Printed:
 
 
 class Distinct:
-    """The distinct instructions of one function, in the order of the text."""
+    """The distinct instructions of one function, in the order of the text; `planned` where tiles have addresses."""
 
-    def __init__(self) -> None:
+    def __init__(self, planned: bool = True) -> None:
+        self.planned = planned
         self.first: list[Printed] = []
         self.tiles: dict[str, Place] = {}  # where each tile is declared
-        self._seen: set[tuple[Any, ...]] = set()
+        self.settled: set[int] = set()  # templates of which one line tells all: a shape fixes types and handles
+        self._seen: dict[int, tuple[str, set[tuple[Any, ...]]]] = {}  # by template: what it declares, what was noted
+        self._lines: set[tuple[Any, ...]] = set()
         self._cut: dict[str, int] = {}
 
     def note(
@@ -67,35 +71,44 @@ class Distinct:
         text: str,
         place: Place,
         types: Mapping[str, str],
-        numbers: Mapping[str, int],
+        numbers: Mapping[str, tuple[int, object]],
     ) -> None:
-        """A line; `names` are its result and its operands."""
-        key: tuple[Any, ...] = (id(template), *[types.get(n) for n in names])
-        read = [n for n in names if n in numbers and types[n] != "index"]
-        if read:
-            known = [numbers[n] if types[n] != "i64" else (numbers[n] % 512, numbers[n] < 0) for n in read]
-            key = (*key, *known)
+        """A line; `names` are its result and its operands, `numbers` the integers and what of them tells lines apart.
+
+        It need not be called again for a template that is settled."""
+        key: tuple[Any, ...] = tuple(map(types.get, names))
+        numbered = not numbers.keys().isdisjoint(names)
+        if numbered:
+            key = (*key, *[numbers[n][1] for n in names if n in numbers])
         if len(set(names)) < len(names):
-            key = (*key, *[names.index(n) for n in names])
+            key = (*key, *map(names.index, names))
         if self._cut:
-            key = (*key, *[self._cut.get(n) for n in names])
-        if key not in self._seen:
-            self._seen.add(key)
-            self.first.append(
-                Printed(
-                    text,
-                    place,
-                    {n: types[n] for n in _NAME.findall(text) if n in types},
-                    {n: numbers[n] for n in read},
-                    {n: self._cut[n] for n in names if n in self._cut},
-                )
-            )
-        if " = pto.alloc_" in text:
-            self.tiles[names[0]] = place
-        elif " = pto.subview " in text:
+            self.settled.clear()
+            key = (*key, *map(self._cut.get, names))
+        found = self._seen.get(id(template))
+        if found is None:
+            declares = _DECLARES.search(text)
+            found = self._seen[id(template)] = (declares[1] if declares else "", set())
+            # The addresses of a function are constants before its first line.
+            settles = not any(type_ == "i64" for type_ in map(types.get, numbers)) if self.planned else False
+            if not (numbered or self._cut or (declares and (declares[1] == "subview" or not settles))):
+                self.settled.add(id(template))
+        declares_what, seen = found
+        if key not in seen:
+            seen.add(key)
+            order: dict[str, int] = {}
+            bare = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", text)
+            if (line := (bare, *key)) not in self._lines:  # two templates may print one line
+                self._lines.add(line)
+                known = {n: types[n] for n in order if n in types}
+                read = {n: numbers[n][0] for n in names if n in numbers}
+                self.first.append(Printed(text, place, known, read, {n: self._cut[n] for n in names if n in self._cut}))
+        if declares_what == "subview":
             part, whole = _COLS.search(types.get(names[0], "")), _COLS.search(types.get(names[1], ""))
             if part and whole and part[1] != whole[1]:
                 self._cut[names[0]] = int(whole[1])
+        elif declares_what:
+            self.tiles[names[0]] = place
 
     def constant(self, text: str, place: Place, name: str, type_: str) -> None:
         """A constant that rules look at."""
