@@ -13,7 +13,7 @@ LAYERS = [
     {"records", "resources", "cache", "collector"},
     {"diagnostics"},
     {"ir"},
-    {"layout", "mlir", "scalars", "rulebook"},
+    {"layout", "mlir", "scalars", "rulebook", "codes"},
     {"syntax", "terms", "template", "unit", "verifier", "shelf"},
     {"egraph"},
     {"engine", "printed"},

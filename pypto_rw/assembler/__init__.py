@@ -76,13 +76,22 @@ def assembler_warnings(
 def verify_text(
     text: str, rulebook: Rulebook, *, target: str, ptoas: str, planned: bool, filename: str
 ) -> Iterator[Diagnostic]:
-    """What the assembler and the device would not take of a `.pto` text, line by line, all errors."""
+    """What the assembler and the device would not take of a `.pto` text, line by line; refusals are errors."""
+    from pypto_rw.assembler.assess import severity
     from pypto_rw.assembler.facts import Tables
     from pypto_rw.assembler.text import check_text
 
     for number, line, function, finding in check_text(text, Tables(rulebook, target, ptoas), 3 if planned else 2):
         start = max(1, len(line) - len(line.lstrip()) + 1)
         span = Span(number, start, number, max(start + 1, len(line.rstrip()) + 1))
+        weight = severity(finding.code, Severity.error)
         yield Diagnostic(
-            finding.code, finding.message, span, finding.help, finding.rule, filename=filename, function=function
+            finding.code,
+            finding.message,
+            span,
+            finding.help,
+            finding.rule,
+            weight,
+            filename=filename,
+            function=function,
         )

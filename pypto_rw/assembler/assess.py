@@ -65,6 +65,13 @@ _BY_TARGET = frozenset(
 )
 
 
+def severity(code: str, assembler: Severity) -> Severity:
+    """What the device gets wrong is an error, what it converts a note; `assembler`: how much a refusal weighs."""
+    if code == "device-scalar-type":
+        return Severity.note
+    return Severity.error if code.startswith("device-") else assembler
+
+
 def diagnostic(finding: Finding, place: Place, op: str, there: str, function: str, filename: str) -> Diagnostic:
     """A finding at the author's line."""
     return Diagnostic(
@@ -73,7 +80,7 @@ def diagnostic(finding: Finding, place: Place, op: str, there: str, function: st
         place.span,
         f"{finding.help}{there}",
         finding.rule,
-        Severity.error if finding.code.startswith("device-") else Severity.warning,
+        severity(finding.code, Severity.warning),
         filename=filename,
         function=function,
     )

@@ -11,5 +11,6 @@ COMMANDS = {
     "check": ("compile", "report what would be refused, print nothing"),
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
+    "codes": ("codes", "what a diagnostic code means, with an example"),
     "rules": ("rules", "list and test rule files"),
 }
