@@ -14,10 +14,13 @@ from pypto_rw import cache
 from pypto_rw.diagnostics import NOWHERE, Span
 
 _NAME = re.compile(r"%[\w.$]+")
-_COLS = re.compile(r" cols=(\d+),")
-_MNEMONIC = re.compile(r'(?:%[^=]*= )?"?([\w.]+)')
-_DECLARES = re.compile(r"^%[^=]* = pto\.(alloc_tile|alloc_multi_tile|subview) ")
+_DECLARES = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile", "pto.subview"})
 _LOCAL = frozenset({"pto.set_ffts", "pto.aic_initialize_pipe", "pto.aiv_initialize_pipe"})
+
+
+def _mnemonic(text: str) -> str:
+    """The instruction of a line."""
+    return (text.partition(" = ")[2] if text[0] == "%" else text).partition(" ")[0].partition("(")[0].strip('"')
 
 
 class Place:
@@ -42,8 +45,7 @@ class Printed:
     @property
     def name(self) -> str:
         """The instruction."""
-        found = _MNEMONIC.match(self.text)
-        return found[1] if found else ""
+        return _mnemonic(self.text)
 
     def key(self) -> tuple[object, ...]:
         """The instruction without its names, as another process would see it."""
@@ -87,11 +89,11 @@ class Distinct:
             key = (*key, *map(self._cut.get, names))
         found = self._seen.get(id(template))
         if found is None:
-            declares = _DECLARES.search(text)
-            found = self._seen[id(template)] = (declares[1] if declares else "", set())
+            name = _mnemonic(text)
+            found = self._seen[id(template)] = (name if name in _DECLARES else "", set())
             # The addresses of a function are constants before its first line.
             settles = not any(type_ == "i64" for type_ in map(types.get, numbers)) if self.planned else False
-            if not (numbered or self._cut or (declares and (declares[1] == "subview" or not settles))):
+            if not (numbered or self._cut or (found[0] and (found[0] == "pto.subview" or not settles))):
                 self.settled.add(id(template))
         declares_what, seen = found
         if key not in seen:
@@ -103,8 +105,8 @@ class Distinct:
                 known = {n: types[n] for n in order if n in types}
                 read = {n: numbers[n][0] for n in names if n in numbers}
                 self.first.append(Printed(text, place, known, read, {n: self._cut[n] for n in names if n in self._cut}))
-        if declares_what == "subview":
-            part, whole = _COLS.search(types.get(names[0], "")), _COLS.search(types.get(names[1], ""))
+        if declares_what == "pto.subview":
+            part, whole = (re.search(r" cols=(\d+),", types.get(n, "")) for n in names[:2])
             if part and whole and part[1] != whole[1]:
                 self._cut[names[0]] = int(whole[1])
         elif declares_what:
