@@ -101,7 +101,8 @@ def check(
     assembler_checks: bool = True,
 ) -> tuple[Diagnostic, ...]:
     """Every diagnostic of `source`, errors included; arguments as for `lower`. What the assembler would refuse is an
-    error here. Raises nothing for a refused input."""
+    error here, and so is what the verifier finds in the text: tiles that overlap or leave their memory, windows outside
+    their tensor or tile, tiles read before they are written. Raises nothing for a refused input."""
     try:
         lowered = lower(
             source,
@@ -110,14 +111,20 @@ def check(
             planner=planner,
             ptoas=ptoas,
             reference=reference,
-            loc=loc,
             rules=rules,
             functions=functions,
             assembler_checks=assembler_checks,
         )
     except CompileError as error:
         return as_errors(error.diagnostics)
-    return as_errors(lowered.diagnostics)
+    from pypto_rw.verifier import verify as verified
+    from pypto_rw.verifier.authored import at_author
+
+    found = verified(lowered.mlir, target=TARGETS[target], planner=planner, ptoas=ptoas, filename=filename)
+    told = {d.span.line for d in lowered.diagnostics}
+    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told)
+    every = sorted([*lowered.diagnostics, *more], key=lambda d: (d.span.line, d.span.column))
+    return as_errors(every)
 
 
 def as_errors(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

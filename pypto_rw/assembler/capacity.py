@@ -14,7 +14,7 @@ from pypto_rw.assembler.operand import properties
 from pypto_rw.assembler.words import SPACES
 
 _NAME = re.compile(r"%[\w.$]+")
-_DECLARED = re.compile(r"\s*(%[\w.$]+) = pto\.alloc_(?:multi_)?tile\b.* : (!pto\.\w+<.*>)")
+_DECLARED = re.compile(r"\s*(%[\w.$]+) = pto\.alloc_(?:multi_)?tile\b.* : (!pto\.\w+<.*?>)(?: loc\(|\s*$)")
 _VIEW = re.compile(r"\s*(%[\w.$]+) = pto\.(?:subview|treshape|multi_tile_get) (%[\w.$]+)")
 _LOOP = re.compile(r"\s*(?:%[^=]* = )?scf\.(?:for|while)\b")
 
