@@ -51,6 +51,7 @@ class Emitter:
         self.owned: dict[str, str] = {}
         self.types: dict[str, str] = {}
         self.pointers: dict[str, str] = {}
+        self.contexts: dict[str, str] = {}  # a window's pointer -> its communication context
         self.windows: dict[str, tuple[str, str, str]] = {}
         self.constants: list[str] = []
         self.lines: list[str] = []
@@ -174,6 +175,8 @@ class Emitter:
                 self._line(step, frame)
             elif kind == "eval":
                 self._value(step[1], frame)
+            elif kind == "hold":
+                frame.held[step[1]] = [self._value(s, frame) for s in step[2]]
             elif kind == "reserve":
                 frame.reserved[step[1][1]] = self._define(step[1], frame)
             elif kind == "becomes":
@@ -239,7 +242,10 @@ class Emitter:
         self.distinct.note(pieces, names, text, self.location, self.types, self.numbers)
 
     def _group(self, spec: Any, frame: _Frame) -> list[str]:
-        return [self._value(s, frame) for s in spec[1]]
+        out = []
+        for s in spec[1]:
+            out += frame.held[s[1]] if s[0] == "held" else [self._value(s, frame)]
+        return out
 
     def _define(self, spec: Any, frame: _Frame) -> str:
         if spec[0] == "res":
@@ -298,6 +304,17 @@ class Emitter:
             if name is None:
                 name = frame.extents[spec[1]] = self.operand(frame.instance.extents[spec[1]])
             return name
+        if kind == "anew":
+            name = frame.extents[spec[1]] = self.operand(frame.instance.extents[spec[1]])
+            return name
+        if kind == "uncast":
+            extent = frame.instance.extents[spec[1]]
+            return self.operand(extent.operands[0] if is_index_cast(extent) else extent)
+        if kind == "held":
+            (name,) = frame.held[spec[1]]
+            return name
+        if kind == "context":
+            return self.contexts[self.pointers[self._value(spec[1], frame)]]
         if kind == "own":
             operand = frame.instance.operands[spec[1][1]]
             assert isinstance(operand, Var)
@@ -308,6 +325,11 @@ class Emitter:
         return window[("window-source", "window-row", "window-col").index(kind)]
 
 
+def is_index_cast(operand: Operand) -> bool:
+    """Whether the value only brings another one to the type index."""
+    return isinstance(operand, Instance) and operand.shape.startswith('(call "scalar.index" ')
+
+
 @dataclass(slots=True)
 class _Frame:
     instance: Instance
@@ -315,4 +337,5 @@ class _Frame:
     values: dict[int, str] = field(default_factory=dict)
     extents: dict[int, str] = field(default_factory=dict)
     reserved: dict[int, str] = field(default_factory=dict)
+    held: dict[str, list[str]] = field(default_factory=dict)
     result: str | None = None

@@ -98,6 +98,7 @@ def _guarded(file: str, options: argparse.Namespace, action: Callable[..., T], *
             rules=options.rules,
             functions=options.function,
             assembler_checks=not options.no_assembler_checks,
+            emit_tile_addr=options.tile_addr,
             **more,
         )
     except CompileError as error:
