@@ -56,8 +56,8 @@ def lower(
     or `a5` (or a synonym), `planner` `pypto`, `dsa_rp` or `ptoas` (no addresses), `ptoas` the assembler's version the
     text is for. `reference` prints what the reference build prints. `loc` puts source places on op lines. `rules` are
     folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
-    `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`. `assembler_checks`
-    puts what the assembler would refuse into the result's diagnostics, as warnings.
+    `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
+    `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.

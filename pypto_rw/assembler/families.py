@@ -4,6 +4,7 @@ A rule's id is the form's key and the family's name (`tadd.elem`), as the tables
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ class Finding(NamedTuple):
     help: str
 
 
+_COMPUTED = re.compile(r"\{([^{}]*)\}")
 Family = Callable[[View, Fact], Iterator[Finding]]
 
 
@@ -332,7 +334,9 @@ def _conversions(view: View, fact: Fact) -> Iterator[Finding]:
 
 
 def _demand(view: View, fact: Fact) -> Iterator[Finding]:
-    """(demand KEY TARGETS RULE CODE CONDITION SENTENCE REMEDY): the condition must not be false."""
+    """(demand KEY TARGETS RULE CODE CONDITION SENTENCE REMEDY): the condition must not be false.
+
+    `{value}` in the remedy is computed: `pad to {ceil(t.cols, 16) * 16} columns`."""
     _, rule, code, condition, sentence, remedy = fact
     if holds(condition, view.lookup) is not False:
         return
@@ -344,7 +348,8 @@ def _demand(view: View, fact: Fact) -> Iterator[Finding]:
             role = role or name
             found.append((name, f"{NOUNS[field]} {noun(field, operand[field])}"))
     shown = "; ".join(f"{names(view, r)} has {', '.join(x for n, x in found if n == r)}" for r in dict(found))
-    yield Finding(code, rule, role, f"{view.line.name}: {sentence}" + (f" ({shown})" if shown else ""), remedy)
+    way_out = _COMPUTED.sub(lambda m: str(holds(m[1], view.lookup)), remedy)
+    yield Finding(code, rule, role, f"{view.line.name}: {sentence}" + (f" ({shown})" if shown else ""), way_out)
 
 
 def _absent(view: View, fact: Fact) -> Iterator[Finding]:

@@ -46,5 +46,6 @@ def test_the_facts_of(name: str) -> None:
         for target in arguments[1].split():
             assert re.fullmatch(r"(a2a3|a5)(@0\.(57|60))?", target)
     conditions = [a[4] for head, a in found if head in ("demand", "instruction") and a[4]]
+    conditions += [m for head, a in found if head == "demand" for m in re.findall(r"\{([^{}]*)\}", a[6])]
     for condition in conditions:
         holds(condition, lambda name: None)  # ValueError for one that cannot be read
