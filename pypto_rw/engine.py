@@ -146,6 +146,20 @@ class Engine:
         """`file:line name` of a rule, the file relative to its rules folder."""
         return self.rulebook.rule_place(rule)
 
+    @staticmethod
+    def op(shape: str) -> str:
+        """The op of a shape."""
+        return _head(shape)
+
+    def kept(self, group: str, key: str) -> Any:
+        """A verdict that was kept, in this process or another, for the rules as they are; None without one."""
+        return self._shelf.get(group, key) if self._shelf is not None else None
+
+    def keep(self, group: str, key: str, verdict: Any) -> None:
+        """Keep a verdict: plain tuples, texts and numbers."""
+        if self._shelf is not None:
+            self._shelf.put(group, key, verdict)
+
     def described(self, shape: str) -> str:
         """A shape for a message: the op and its operands' types."""
         op = _head(shape)

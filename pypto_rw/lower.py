@@ -15,6 +15,7 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.printed import Place, PrintedFunction
 from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
 from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
@@ -42,10 +43,11 @@ def lower_module(
     source: str,
     *,
     unit: tuple[ir.Function, ...] | None = None,
-) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal.
+) -> tuple[str, list[PrintedFunction]]:
+    """MLIR text of every function of `module`, in name order, and the instructions it is made of.
 
-    `unit`: all functions that are compiled together, where `module` has only some of them."""
+    Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
+    some of them."""
     diagnostics: list[Diagnostic] = []
     members = _checked_windows(module.functions, engine, settings, diagnostics)
     # the unit as it is lowered: members whose signals were put in order stand for the ones written
@@ -101,10 +103,16 @@ def lower_module(
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    printed = []
     for f, params in zip(walked, parameters, strict=True):
-        text += _Printer(f, params, settings).print()
+        printer = _Printer(f, params, settings)
+        lines = printer.print()
+        text += lines
+        distinct = printer.emitter.distinct
+        kernel = DEVICE[f.function.kind or ""]
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
     text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
-    return "\n".join([*text, "}"]) + "\n"
+    return "\n".join([*text, "}"]) + "\n", printed
 
 
 def _checked_windows(
@@ -283,6 +291,7 @@ class _Printer:
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
+        self.emitter.distinct.planned = settings.addresses
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
         self.contexts = contexts_of(self.function)
@@ -396,10 +405,11 @@ class _Printer:
 
     # ------------------------------------------------------------------------------ nodes
 
-    def _location(self, span: Span) -> str:
-        if not self.settings.loc or not span or not self.settings.filename:
-            return ""
-        return f"{self.place}{span.line}:{max(span.column, 1)})"
+    def _location(self, span: Span, shape: str = "") -> Place:
+        text = ""
+        if self.settings.loc and span and self.settings.filename:
+            text = f"{self.place}{span.line}:{max(span.column, 1)})"
+        return Place(text, span, shape)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -442,9 +452,10 @@ class _Printer:
 
     def _do(self, node: Do) -> None:
         e = self.emitter
-        e.location = self._location(node.span)
+        shape = node.instance.shape
+        e.location = self._location(node.span, shape)
         self._declare(node.alloc)
-        e.location = self._location(node.call_span)
+        e.location = self._location(node.call_span, shape)
         result = node.instance.result
         if node.shares is not None and result is not None:
             e.bound[result] = e.bound[node.shares]
@@ -588,7 +599,7 @@ class _Printer:
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, node: Branch, branch: int, types: str, here: str) -> None:
+    def _yield(self, node: Branch, branch: int, types: str, here: Place) -> None:
         e = self.emitter
         e.location = here
         for copy in node.copies[branch]:

@@ -279,6 +279,16 @@ def _read(name: str, file: str) -> RuleFile:
     return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), rule_lines)
 
 
+_STATEMENT = re.compile(r'^\(([a-z][\w-]*)((?:\s+"[^"]*")+)\)', re.M)
+_TEXT = re.compile(r'"([^"]*)"')
+
+
+def statements(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every top-level fact of a rule file's text whose arguments are strings: its head and its arguments."""
+    for m in _STATEMENT.finditer(text):
+        yield m[1], tuple(_TEXT.findall(m[2]))
+
+
 def _facts(text: str) -> Iterator[re.Match[str]]:
     """Top-level facts: they start a line, or follow another fact on it."""
     start = 0

@@ -12,5 +12,6 @@ COMMANDS = {
     "build": ("build", "kernel sources, orchestrations and manifest of a program"),
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
+    "codes": ("codes", "what a diagnostic code means, with an example"),
     "rules": ("rules", "list and test rule files"),
 }
