@@ -15,6 +15,7 @@ from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
+from pypto_rw.unit import windows_and_contexts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,12 @@ def lower(
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+    if any(windows_and_contexts(f)[0] for f in module.functions):
+        from pypto_rw.composites import composite, expanded  # only kernels with windows need it
+
+        if any(map(composite, module.functions)):
+            module = expanded(module, filename=filename, source=source)
+            settings = replace(settings, marks=True)
     try:
         with paused(), _engine(settings, rules) as engine:
             return Lowered(lower_module(module, engine, settings, source), module=module)

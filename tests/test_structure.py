@@ -20,7 +20,7 @@ LAYERS = [
     {"emit", "typing"},
     {"shapes"},
     {"slots", "nodes", "windows", "members", "deferred"},
-    {"walk", "regions"},
+    {"walk", "regions", "composites", "collectives"},
     {"lower"},
     {"api", "examples"},
     {"commands"},
