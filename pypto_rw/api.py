@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from pypto_rw.unit import windows_and_contexts
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
@@ -64,19 +66,78 @@ def lower(
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+    return Lowered(_text(module, settings, rules, source), module=module)
+
+
+def _text(module: ir.Module, settings: Settings, rules: Sequence[str | Path], source: str) -> str:
+    """MLIR text of the kernels of `module`."""
     if any(windows_and_contexts(f)[0] for f in module.functions):
         from pypto_rw.composites import composite, expanded  # only kernels with windows need it
 
         if any(map(composite, module.functions)):
-            module = expanded(module, filename=filename, source=source)
+            module = expanded(module, filename=settings.filename, source=source)
             settings = replace(settings, marks=True)
     try:
         with paused(), _engine(settings, rules) as engine:
-            return Lowered(lower_module(module, engine, settings, source), module=module)
-    except (CompileError, InternalError, KeyboardInterrupt):
-        raise
+            return lower_module(module, engine, settings, source)
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def build(
+    source: str,
+    output: str | Path,
+    *,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    ptoas: str | Path | None = None,
+    ptoas_version: str = "0.57",
+    skip_ptoas: bool = False,
+    dump_ptoas_passes: bool = False,
+    runtime: str = "tensormap_and_ringbuffer",
+    reference: bool = False,
+    loc: bool | None = None,
+    rules: Sequence[str | Path] = (),
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Built:
+    """Build the program `source`: `.pto`, the assembler's C++ in kernel sources, orchestrations, `kernel_config.py`.
+
+    `output` is the folder for all of it, made if it is not there; another build into it waits. `ptoas` is the
+    assembler (else under `PTOAS_ROOT`, else on `PATH`), `ptoas_version` the one the text is for; `skip_ptoas` stops at
+    the `.pto` of each kernel. `dump_ptoas_passes` keeps what the assembler prints after each of its passes under
+    `ptoas_passes/`. `loc` None: places on op lines unless `PYPTO_EMIT_PTO_LOC` is 0, false, no or off. `progress` is
+    called with how many units are done, how many there are, and the last one's name. The others: as for `lower`.
+
+    Raises BuildError (a CompileError) where functions failed, after the others have been written; CompileError for a
+    program that cannot be built at all, ValueError for an option out of range, FileNotFoundError without an assembler,
+    OSError for a folder that cannot be written. Source: kernel-wrapper.md.
+    """
+    import os
+    from pathlib import Path
+
+    from pypto_rw import wrapper  # only a build needs these
+
+    _require(target, planner, ptoas_version)
+    if loc is None:
+        loc = os.environ.get("PYPTO_EMIT_PTO_LOC", "").strip().lower() not in ("0", "false", "no", "off")
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
+    wanted = wrapper.Runtime.named(runtime)
+    assembler = None
+    if not skip_ptoas:
+        assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
+    plan = wrapper.Plan(
+        lambda module: _text(module, settings, rules, source),
+        assembler,
+        settings.target,
+        wanted,
+        dump_ptoas_passes,
+        reference,
+        filename,
+        Path() if filename.startswith("<") else Path(filename).absolute().parent,
+        progress,
+    )
+    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
 
 
 def check(

@@ -63,10 +63,10 @@ def pipe_key(call: ir.Call) -> tuple[int, int] | None:
     return None
 
 
-def pipe_regions(
+def _pipe_sizes(
     functions: tuple[ir.Function, ...], sets_up: frozenset[str]
-) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], str]]:
-    """Byte offset of every pipe's region, and the pipes declared with different sizes in two places."""
+) -> tuple[dict[tuple[int, int], tuple[int, int]], dict[tuple[int, int], str]]:
+    """Slot size and number of slots of every pipe, and the pipes declared with different sizes in two places."""
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
     clashes: dict[tuple[int, int], str] = {}
     for function in functions:
@@ -85,13 +85,31 @@ def pipe_regions(
                     f"the pipe id {key[0]}, dir_mask {key[1]} has {known[1]} slots of {known[0]} bytes in one place "
                     f"and {count} slots of {size.value} bytes in {function.name}"
                 )
+    return sizes, clashes
+
+
+def _region_bytes(key: tuple[int, int], size: int, slots: int) -> int:
+    """Bytes of one pipe's region: two rings for a pipe that goes both ways."""
+    return (2 if key[1] == 3 else 1) * slots * size
+
+
+def pipe_regions(
+    functions: tuple[ir.Function, ...], sets_up: frozenset[str]
+) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], str]]:
+    """Byte offset of every pipe's region, and the pipes declared with different sizes in two places."""
+    sizes, clashes = _pipe_sizes(functions, sets_up)
     offset = 0
     regions = {}
     for key in sorted(sizes):
         regions[key] = offset
-        size_, count = sizes[key]
-        offset += (2 if key[1] == 3 else 1) * count * size_
+        offset += _region_bytes(key, *sizes[key])
     return regions, clashes
+
+
+def workspace_bytes(functions: tuple[ir.Function, ...]) -> int:
+    """Bytes of global memory that the regions of all pipes of `functions` take together."""
+    sizes, _ = _pipe_sizes(functions, _SETS_UP)
+    return sum(_region_bytes(key, *size) for key, size in sizes.items())
 
 
 _SETS_UP = frozenset({"system.aic_initialize_pipe", "system.aiv_initialize_pipe"})

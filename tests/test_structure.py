@@ -22,6 +22,7 @@ LAYERS = [
     {"slots", "nodes", "windows", "members", "deferred"},
     {"walk", "regions", "composites", "collectives"},
     {"lower"},
+    {"wrapper"},
     {"api", "examples"},
     {"commands"},
     {"cli"},
