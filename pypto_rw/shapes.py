@@ -589,12 +589,12 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
 
 
 def _in_order(positional: list[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
-    """Positional arguments by name; a list passes by an optional operand that cannot be one."""
+    """Positional arguments by name; a list passes by an optional tile."""
     bound: dict[str, ir.Expr] = {}
     names = iter(positional)
     for a in args:
         p = next(names, None)
-        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind in OPERAND_KINDS:
+        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind == "tile":
             p = next(names, None)
         if p is not None:
             bound[p.name] = a
