@@ -17,6 +17,8 @@ LAYERS = [
     {"emit", "typing"},
     {"shapes"},
     {"slots", "nodes"},
+    {"pipeline"},
+    {"memory"},
     {"walk", "regions"},
     {"lower"},
     {"api", "examples"},
