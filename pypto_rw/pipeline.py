@@ -7,7 +7,7 @@ only when it has something to do, so that an allocated kernel pays for none of i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
@@ -45,7 +45,16 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
     )
 
 
-STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"plan": plan}
+def simplify(module: ir.Module, task: Task) -> ir.Module:
+    """Index expressions in the reference's form, in what is to be planned."""
+    if not any(needs_plan(f) for f in module.functions):
+        return module
+    from pypto_rw.simplify import simplify as simplified
+
+    return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
+
+
+STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"simplify": simplify, "plan": plan}
 
 
 def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module:

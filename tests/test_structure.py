@@ -12,7 +12,7 @@ PACKAGE = ROOT / "pypto_rw"
 LAYERS = [
     {"diagnostics", "resources"},
     {"ir"},
-    {"layout", "mlir", "scalars", "rulebook"},
+    {"layout", "mlir", "scalars", "rulebook", "simplify"},
     {"syntax", "terms", "engine", "template", "unit", "verifier"},
     {"emit", "typing"},
     {"shapes"},

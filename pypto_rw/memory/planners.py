@@ -105,7 +105,6 @@ def ptoas(tree: Tree, notes: list[Diagnostic]) -> None:
     rebind_loops(tree.body)
     settle(tree, branches=False)
     rebind_loops(tree.body)
-    drop_unused_allocations(tree)
 
 
 PLANNERS: dict[str, Planner] = {"pypto": pypto, "dsa_rp": dsa_rp, "ptoas": ptoas}

@@ -67,8 +67,6 @@ def window(parent: Variable, shape: ir.Expr | None, offsets: ir.Expr | None) -> 
         if span is not None:
             size = -(-span * width // 8)
     offset = _sum(source.offset, start)
-    if isinstance(offset, ir.Int):
-        offset = ir.Int(offset.value, ir.DType.INT64)
     return source if offset == source.offset and size == source.size else Memory(source.base, offset, size)
 
 
