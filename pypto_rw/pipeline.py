@@ -1,7 +1,7 @@
 """The stages between a parsed module and its lowering, by name and in order.
 
-A stage takes a module and gives one; one with nothing to do gives back the module it got. What a stage needs is imported
-only when it has something to do, so that an allocated kernel pays for none of it.
+A stage takes a module and gives one; one with nothing to do gives back the module it got. What a stage needs is
+imported only when it has something to do, so that an allocated kernel pays for none of it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pypto_rw import ir
+from pypto_rw.allocation import needs_plan
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.rulebook import Rulebook
-
-DEVICE = ("AIC", "AIV", "InCore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +63,3 @@ def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module
         if name == until:
             break
     return module
-
-
-def needs_plan(function: ir.Function) -> bool:
-    """Whether a device function has a tile that needs an allocation, and none that has one."""
-    if function.kind not in DEVICE:
-        return False
-    if any(_allocated(p.type) for p in function.params):
-        return False
-    tiles = False
-    for stmt in ir.statements(function.body):
-        if not isinstance(stmt, ir.Assign | ir.Yield):
-            continue
-        if isinstance(stmt.type, ir.TileType):
-            tiles = True
-        if _allocated(stmt.type) or (isinstance(stmt, ir.Assign) and _allocates(stmt.value)):
-            return False
-    return tiles
-
-
-def _allocated(t: ir.Type | None) -> bool:
-    memref = t.memref if isinstance(t, ir.TileType | ir.TensorType) else None
-    return memref is not None and memref.offset is not None
-
-
-def _allocates(value: ir.Expr) -> bool:
-    return isinstance(value, ir.Call) and value.callee == "tile.alloc"

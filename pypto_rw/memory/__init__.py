@@ -1,8 +1,8 @@
 """Memory planning: from a module at tile level to the allocated module that is lowered.
 
-The stages are in their own files: `tree` resolves names, `initial` gives first memories, `aliases` puts carried tiles in
-place, `lifetimes` and `intervals` say when memory is in use, `planners` has the three planners, `rebuild` writes the
-module. Source: memory-planning.md.
+The stages are in their own files: `tree` resolves names, `initial` gives first memories, `aliases` puts carried tiles
+in place, `lifetimes` and `intervals` say when memory is in use, `planners` has the three planners, `rebuild` writes
+the module. Source: memory-planning.md.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pypto_rw import ir
+from pypto_rw.allocation import needs_plan
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.planners import PLANNERS
 from pypto_rw.memory.rebuild import rebuild
 from pypto_rw.memory.tree import build
-from pypto_rw.pipeline import needs_plan
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
 

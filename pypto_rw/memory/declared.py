@@ -50,8 +50,8 @@ def declarations(tree: Tree, facts: Facts) -> dict[str, Declaration]:
         if d.slots != bound.slots:
             raise Refused(
                 "declared-slots",
-                f'the declaration "{bound.base}" is given slots={d.slots or 1} in one place and '
-                f"slots={bound.slots or 1} at the tile {v.name}",
+                f'the declaration "{bound.base}" is given two slot counts: {d.slots or 1} vs {bound.slots or 1}, the second '
+                f"at the tile {v.name}",
                 where,
                 "write one slot count everywhere",
             )

@@ -1,4 +1,4 @@
-"""Allocations as intervals: which tiles are in each, from when to when it is in use. Source: memory-planning.md §5.1."""
+"""Allocations as intervals: which tiles are in each, when it is in use. Source: memory-planning.md §5.1."""
 
 from __future__ import annotations
 

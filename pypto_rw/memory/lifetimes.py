@@ -157,7 +157,6 @@ class Extension:
     def last(self, definition: int, use: int) -> int:
         """The last number, with every loop that begins after `definition` and not after `use`, and reaches it."""
 
-
         last = use
         k = bisect_right(self._firsts, use) - 1
         while k >= 0:

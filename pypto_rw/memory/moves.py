@@ -208,4 +208,3 @@ def drop_unused_allocations(tree: Tree) -> None:
     used = {v.base for v in tree.tiles()}
     for base in [b for b in tree.allocations if b not in used]:
         del tree.allocations[base]
-

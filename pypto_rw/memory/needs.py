@@ -181,9 +181,7 @@ def move(tree: Tree, v: Variable, span: Span, suffix: str = "_mv") -> Step:
     while name in tree.names:
         name += "_"
     tree.names.add(name)
-    call = ir.Call(
-        "tile.move", (ir.Name(v.name),), (("target_memory", ir.Symbol(f"Mem.{t.space.value}")),), span=span
-    )
+    call = ir.Call("tile.move", (ir.Name(v.name),), (("target_memory", ir.Symbol(f"Mem.{t.space.value}")),), span=span)
     type_ = ir.TileType(t.shape, t.dtype, None, t.space, t.view)
     step = Step(ir.Assign((name,), type_, call, span), (v,), call=call, op=tree.facts.op("tile.move"), operands=(v,))
     step.target = Variable(name, type_, "assigned", step)

@@ -17,9 +17,7 @@ from pypto_rw.memory.wishes import wishes
 from pypto_rw.shapes import Refused
 
 
-def place_all(
-    tree: Tree, lives: Lifetimes, reserved: dict[ir.Space, int], notes: list[Diagnostic]
-) -> dict[str, int]:
+def place_all(tree: Tree, lives: Lifetimes, reserved: dict[ir.Space, int], notes: list[Diagnostic]) -> dict[str, int]:
     """The address of every allocation of a function. Refused: no placement within the capacities was found."""
     found = intervals(tree, lives, largest=True)
     separate = apart(tree, found)
@@ -126,8 +124,8 @@ def _note_relaxed(
             notes.append(
                 Diagnostic(
                     "pipeline-shared",
-                    f"the tiles {first.name} and {second.name} of different pipeline stages share memory, because their "
-                    "stages do not fit side by side: the stages wait for each other",
+                    f"the tiles {first.name} and {second.name} of different pipeline stages share memory, because "
+                    "their stages do not fit side by side: the stages wait for each other",
                     place(second.home) if second.home is not None else NOWHERE,
                     "use smaller tiles or fewer stages",
                     severity=Severity.warning,
@@ -137,17 +135,21 @@ def _note_relaxed(
 
 
 def _no_placement(tree: Tree, found: list[Interval]) -> Refused:
-    needed = {}
+    needed: dict[ir.Space, int] = {}
     for i in found:
         needed[i.space] = needed.get(i.space, 0) + i.size
     capacity = tree.facts.capacity
     over = [s for s in needed if needed[s] > capacity.get(s, 0)] or list(needed)
     named = ", ".join(f"{s.value} {capacity.get(s, 0)} bytes" for s in over)
     largest = largest_tile(tree, over[0])
-    tile = f"; the largest tile there is {largest.name} with {largest.memory.size} bytes" if largest and largest.memory else ""
+    tile = (
+        f"; the largest tile there is {largest.name} with {largest.memory.size} bytes"
+        if largest and largest.memory
+        else ""
+    )
     return Refused(
         "memory-capacity",
-        f"the planner could not find a placement for the tiles of {tree.function.name} within the on-chip memory "
+        f"DSA-RP could not find a placement for the tiles of {tree.function.name} within the on-chip memory "
         f"capacities of {tree.facts.target} ({named}){tile}",
         place(largest.home) if largest is not None and largest.home is not None else NOWHERE,
         "use smaller tiles, let lives end earlier, or try the planner pypto",

@@ -116,9 +116,7 @@ def _merge(members: list[Variable], interval: Interval, into: Interval) -> None:
     assert target is not None and old is not None
     for v in members:
         assert v.memory is not None
-        if v is interval.members[0]:
-            v.memory = target
-        elif v.memory.constant is None or old.constant is None or target.constant is None:
+        if v is interval.members[0] or v.memory.constant is None or old.constant is None or target.constant is None:
             v.memory = target
         else:
             v.memory = follow(v.memory, old, target)

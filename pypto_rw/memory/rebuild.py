@@ -49,9 +49,7 @@ def _ended(block: Block, results: list[Variable]) -> tuple[ir.Stmt, ...]:
     if block.end is None:
         return body
     stmt = block.end.stmt
-    values = tuple(
-        ir.Name(v.name) if v is not None else e for v, e in zip(block.end.values, stmt.values, strict=True)
-    )
+    values = tuple(ir.Name(v.name) if v is not None else e for v, e in zip(block.end.values, stmt.values, strict=True))
     type_ = stmt.type
     if type_ is not None and len(results) == 1:
         type_ = _type(type_, results[0])
@@ -68,7 +66,9 @@ def _step(step: Step) -> ir.Stmt:
         written = stmt.type
         if target is not None and step.copied is not None and isinstance(target.type, ir.TileType):
             written = target.type
-        return replace(stmt, type=_type(written, target) if written is not None and target is not None else written, value=value)
+        return replace(
+            stmt, type=_type(written, target) if written is not None and target is not None else written, value=value
+        )
     if isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.Call):
         attrs = tuple(a for a in stmt.value.attrs if a[0] != "pipeline_membership")
         return replace(stmt, value=replace(stmt.value, attrs=attrs))

@@ -1,4 +1,4 @@
-"""Memory that a function sets aside for the slots of its pipes, below everything else. Source: memory-planning.md §6."""
+"""Memory a function sets aside for the slots of its pipes, below everything else. Source: memory-planning.md §6."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _REPACKS = 256
 
 @dataclass(slots=True)
 class _Buffer:
-    """Intervals that share memory. Stretches `starts[i]..ends[i]` are sorted and disjoint; each is held by `held[i]`."""
+    """Intervals that share memory. Stretches `starts[i]..ends[i]` are sorted and disjoint; `held[i]` are in each."""
 
     size: int
     pinned: bool
@@ -81,9 +81,7 @@ class Packing:
         self.facts, self.reserved = facts, reserved
         self.reduced: dict[int, tuple[int, int]] = {}
         self.fallback = False
-        self._families = [
-            frozenset(f for v in i.members for f in lifetimes.families.get(v, ())) for i in intervals
-        ]
+        self._families = [frozenset(f for v in i.members for f in lifetimes.families.get(v, ())) for i in intervals]
         self._groups()
 
     def _groups(self) -> None:

@@ -222,8 +222,9 @@ class _Builder:
             self._arguments(step)
         elif isinstance(value, ir.Name):
             step.copied = self._named(value)
-        elif isinstance(value, ir.Item) and (tuple_ := self._named(value.value)) is not None:
-            if isinstance(tuple_.home, Step) and isinstance(stmt, ir.Assign):
+        elif isinstance(value, ir.Item) and isinstance(stmt, ir.Assign):
+            tuple_ = self._named(value.value)
+            if tuple_ is not None and isinstance(tuple_.home, Step):
                 step.target = self.define(stmt.targets[0], stmt.type, "assigned", step)
                 tuple_.home.elements.append(step.target)
                 return step
