@@ -155,13 +155,13 @@ class Extension:
         self._firsts = [first for first, _ in self._loops]
 
     def last(self, definition: int, use: int) -> int:
-        """The last number, with every loop that begins after `definition` and not after `use`, and reaches it."""
+        """The last number, past the end of every loop that begins after `definition` and has `use` in it."""
 
         last = use
         k = bisect_right(self._firsts, use) - 1
         while k >= 0:
             first, end = self._loops[k]
             if end >= use and first > definition:
-                last = max(last, end)
+                last = max(last, end + 1)  # the loop's last statement must not write over it
             k = self._parents[k]
         return last
