@@ -115,7 +115,8 @@ class _Keeper:
 
     def _initial(self, loop: Loop) -> list[Step]:
         """Moves of initial tiles that the loop would overwrite although they are needed."""
-        moves, taken = [], set()
+        moves: list[Step] = []
+        taken: set[str] = set()
         for k, initial in enumerate(loop.initial):
             if initial is None or initial.tile is None or initial.base is None or k >= len(loop.carried):
                 continue

@@ -1,8 +1,8 @@
 """Is a plan right? Reads an allocated module and says where a tile that is still needed would be overwritten.
 
 Independent of the planners: it looks at the finished module only, walks it backwards with the set of tiles that are
-needed later, and compares bytes. What it does not judge: tiles in run-time slots of one declaration, and operands that an
-op updates in place because its rules say so.
+needed later, and compares bytes. What it does not judge: tiles in run-time slots of one declaration, and operands that
+an op updates in place because its rules say so.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ def verify_plan(
     for function in module.functions:
         checker = _Checker(build(function, facts), facts, addresses=planner != "ptoas")
         found += checker.check()
-    return [
-        Diagnostic(d.code, d.message, d.span, d.help, filename=filename, function=d.function) for d in found
-    ]
+    return [Diagnostic(d.code, d.message, d.span, d.help, filename=filename, function=d.function) for d in found]
 
 
 class _Checker:
@@ -221,7 +219,9 @@ class _Checker:
         self._block(loop.body, frozenset(live | around))
         if loop.body.end is not None:
             for carried, value in zip(loop.carried, loop.body.end.values, strict=False):
-                self._require_same(value, self._region(carried), f"is carried in {carried.name}", loop.body.end.stmt.span)
+                self._require_same(
+                    value, self._region(carried), f"is carried in {carried.name}", loop.body.end.stmt.span
+                )
         live |= around
         live.update(loop.starts)
 
@@ -289,7 +289,7 @@ class _Checker:
 
     def _writes(self, step: Step) -> bool:
         """Whether the call writes the bytes of its result: a view does not."""
-        if step.call is None or isinstance(step.stmt, ir.Assign) and isinstance(step.stmt.value, ir.Item):
+        if step.call is None or (isinstance(step.stmt, ir.Assign) and isinstance(step.stmt.value, ir.Item)):
             return False
         if step.op is None or step.op.inherits is None:
             return True
@@ -313,5 +313,3 @@ class _Checker:
 
 def _shown(within: object) -> str:
     return within.value if isinstance(within, ir.Space) else str(within)
-
-

@@ -237,7 +237,13 @@ def direction(prefix: str, shape: Shape) -> str:
 
 
 def file(kind: str, parameters: str, lines: list[str]) -> str:
-    head = ["import pypto.language as pl", "", "@pl.program", "class K:", f"    @pl.function(type=pl.FunctionType.{kind})"]
+    head = [
+        "import pypto.language as pl",
+        "",
+        "@pl.program",
+        "class K:",
+        f"    @pl.function(type=pl.FunctionType.{kind})",
+    ]
     return "\n".join([*head, f"    def kernel(self, {parameters}):", *lines, ""])
 
 
