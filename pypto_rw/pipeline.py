@@ -27,6 +27,15 @@ class Task:
     notes: list[Diagnostic] = field(default_factory=list)
 
 
+def legalize(module: ir.Module, task: Task) -> ir.Module:
+    """The tile-level module in the form the planner reads: index expressions as the reference has them."""
+    if not any(needs_plan(f) for f in module.functions):
+        return module
+    from pypto_rw.simplify import simplify as simplified
+
+    return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
+
+
 def plan(module: ir.Module, task: Task) -> ir.Module:
     """Every tile in an allocation."""
     if not any(needs_plan(f) for f in module.functions):
@@ -44,16 +53,7 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
     )
 
 
-def simplify(module: ir.Module, task: Task) -> ir.Module:
-    """Index expressions in the reference's form, in what is to be planned."""
-    if not any(needs_plan(f) for f in module.functions):
-        return module
-    from pypto_rw.simplify import simplify as simplified
-
-    return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
-
-
-STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"simplify": simplify, "plan": plan}
+STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"legalize": legalize, "plan": plan}
 
 
 def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module:
