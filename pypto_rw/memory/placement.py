@@ -12,7 +12,7 @@ from pypto_rw.memory.hazards import apart, load_pop
 from pypto_rw.memory.intervals import Interval, intervals
 from pypto_rw.memory.lifetimes import Lifetimes
 from pypto_rw.memory.solver import Buffer, solve
-from pypto_rw.memory.tree import Tree, place
+from pypto_rw.memory.tree import Tree, place, steps
 from pypto_rw.memory.wishes import wishes
 from pypto_rw.shapes import Refused
 
@@ -23,13 +23,14 @@ def place_all(tree: Tree, lives: Lifetimes, reserved: dict[ir.Space, int], notes
     separate = apart(tree, found)
     _keep_declared_apart(found, separate)
     _keep_hazards_apart(tree, found, separate)
+    passed = _passed(tree, found)
     stages = _stage_pairs(found)
     lasting = [set(s) for s in separate]
     for a, b in stages:
         lasting[a].add(b)
         lasting[b].add(a)
     soft = dict.fromkeys(wishes(tree, tree.facts, found, lasting), 1)
-    at = solve(_buffers(found, lasting, soft), tree.facts.capacity, reserved)
+    at = solve(_buffers(found, lasting, soft, passed), tree.facts.capacity, reserved)
     if at is None:
         relaxed = [(a, b) for a, b in stages if b not in separate[a] and not _live_together(found[a], found[b])]
         if relaxed:
@@ -39,7 +40,7 @@ def place_all(tree: Tree, lives: Lifetimes, reserved: dict[ir.Space, int], notes
             for a, b in set(stages) - set(relaxed):
                 lasting[a].add(b)
                 lasting[b].add(a)
-            at = solve(_buffers(found, lasting, soft), tree.facts.capacity, reserved)
+            at = solve(_buffers(found, lasting, soft, passed), tree.facts.capacity, reserved)
             if at is not None:
                 _note_relaxed(tree, found, relaxed, at, notes)
     if at is None:
@@ -90,7 +91,25 @@ def _stage_pairs(found: list[Interval]) -> list[tuple[int, int]]:
     return sorted(pairs)
 
 
-def _buffers(found: list[Interval], separate: list[set[int]], soft: dict[tuple[int, int], int]) -> list[Buffer]:
+def _passed(tree: Tree, found: list[Interval]) -> list[tuple[int, int]]:
+    """Pairs of an allocation that a call reads and the one that it writes."""
+    number = {i.base: k for k, i in enumerate(found)}
+    pairs: dict[tuple[int, int], None] = {}
+    for step in steps(tree.body):
+        b = number.get(step.target.base or "") if step.target is not None else None
+        for v in step.operands if step.call is not None and b is not None else ():
+            a = number.get(v.base or "") if v is not None and v.tile is not None else None
+            if a is not None and b is not None and a != b and found[a].space is found[b].space:
+                pairs[a, b] = None
+    return list(pairs)
+
+
+def _buffers(
+    found: list[Interval],
+    separate: list[set[int]],
+    soft: dict[tuple[int, int], int],
+    passed: list[tuple[int, int]],
+) -> list[Buffer]:
     buffers = [Buffer(i.size, i.space, _life(i)[0]) for i in found]
     by_space: dict[ir.Space, list[int]] = {}
     for k, i in enumerate(found):
@@ -108,6 +127,10 @@ def _buffers(found: list[Interval], separate: list[set[int]], soft: dict[tuple[i
         known = set(buffers[k].hard)
         buffers[k].hard.extend(n for n in sorted(others) if n not in known and found[n].space is found[k].space)
     hard = [set(b.hard) for b in buffers]
+    for a, b in passed:
+        if b not in hard[a]:
+            buffers[b].read.append(a)
+            buffers[a].written.append(b)
     for (a, b), weight in sorted(soft.items()):
         if b not in hard[a] and found[a].space is found[b].space:
             buffers[a].soft[b] = weight
