@@ -55,7 +55,7 @@ def _text(chart: Chart) -> str:
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
+<meta charset="utf-8"/>
 <title>{title}</title>
 <style>
 body {{ font: 14px sans-serif; margin: 24px; color: #222; }}

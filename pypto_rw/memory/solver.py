@@ -22,7 +22,7 @@ class Buffer:
     """Something to place: bytes, memory space, when its life begins; `hard` neighbours it may not overlap, `soft` ones
     it had better not, with their weights.
 
-    `read`: what the calls that write it read, `written`: what is written by calls that read it. A result may begin where
+    `read`: what the calls that write it read, `written`: what calls write that read it. A result may begin where
     an operand begins, or before it, but not inside it: it would be written over what is yet to be read."""
 
     size: int
