@@ -5,6 +5,8 @@ Source: memory-planning.md §7. Grows with the square of the number of allocatio
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Severity
 from pypto_rw.memory.addresses import largest_tile
@@ -44,7 +46,7 @@ def place_all(tree: Tree, lives: Lifetimes, reserved: dict[ir.Space, int], notes
             if at is not None:
                 _note_relaxed(tree, found, relaxed, at, notes)
     if at is None:
-        raise _no_placement(tree, found)
+        raise _no_placement(tree, found, reserved)
     return {i.base: start for i, start in zip(found, at, strict=True)}
 
 
@@ -157,23 +159,33 @@ def _note_relaxed(
             )
 
 
-def _no_placement(tree: Tree, found: list[Interval]) -> Refused:
-    needed: dict[ir.Space, int] = {}
-    for i in found:
-        needed[i.space] = needed.get(i.space, 0) + i.size
+def _no_placement(tree: Tree, found: list[Interval], reserved: dict[ir.Space, int]) -> Refused:
+    """The refusal, with what is needed at once where that alone is too much."""
     capacity = tree.facts.capacity
-    over = [s for s in needed if needed[s] > capacity.get(s, 0)] or list(needed)
-    named = ", ".join(f"{s.value} {capacity.get(s, 0)} bytes" for s in over)
+    told, over = [], []
+    for space in dict.fromkeys(i.space for i in found):
+        needed = _most_at_once([i for i in found if i.space is space]) + reserved.get(space, 0)
+        if needed > capacity.get(space, 0):
+            told.append(f"{space.value} has {capacity.get(space, 0)} bytes, and {needed} are needed at once")
+            over.append(space)
+    if not told:  # each space would do by its bytes; the pieces do not fit
+        over = sorted({i.space for i in found}, key=lambda s: -_most_at_once([i for i in found if i.space is s]))
+        told = [f"{over[0].value} has {capacity.get(over[0], 0)} bytes"]
+    if reserved.get(over[0]):
+        told.append(f"{reserved[over[0]]} are reserved for pipe slots")
     largest = largest_tile(tree, over[0])
-    tile = (
-        f"; the largest tile there is {largest.name} with {largest.memory.size} bytes"
-        if largest and largest.memory
-        else ""
-    )
+    if largest is not None and largest.memory is not None:
+        told.append(f"the largest tile there is {largest.name} with {largest.memory.size} bytes")
     return Refused(
         "memory-capacity",
         f"DSA-RP could not find a placement for the tiles of {tree.function.name} within the on-chip memory "
-        f"capacities of {tree.facts.target} ({named}){tile}",
+        f"capacities of {tree.facts.target}: {'; '.join(told)}",
         place(largest.home) if largest is not None and largest.home is not None else NOWHERE,
         "use smaller tiles, let lives end earlier, or try the planner pypto",
     )
+
+
+def _most_at_once(found: list[Interval]) -> int:
+    """Most bytes that are in use at one time."""
+    changes = sorted(change for i in found for change in ((_life(i)[0], i.size), (_life(i)[1], -i.size)))
+    return max(accumulate(size for _, size in changes), default=0)
