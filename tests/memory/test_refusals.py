@@ -72,6 +72,12 @@ KERNELS = {
     "one slot twice at once": kernel(
         tile("a", 32, 64, RING.format(n=2, i=1)), tile("b", 32, 64, RING.format(n=2, i=1)), SUM
     ),
+    "a tile assigned again in a loop": kernel(
+        tile("a", 32, 64),
+        "for i in pl.range(0, n, 1):",
+        "    a: pl.Tile[[32, 64], pl.FP32, pl.Mem.Vec] = pl.tile.exp(a)",
+        "pl.tile.store(a, [0, 0], o)",
+    ),
     "an accumulator needed elsewhere": kernel(
         "l: pl.Tile[[64, 64], pl.FP16, pl.Mem.Left] = "
         "pl.tile.create([64, 64], dtype=pl.FP16, target_memory=pl.Mem.Left)",
