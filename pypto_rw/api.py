@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
 from pypto_rw.pipeline import STAGES, Task, run
+from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
+from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
@@ -59,16 +67,12 @@ def lower(
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
-    engine, settings = _prepared(filename, target, planner, ptoas, reference, loc, rules)
-    module = _chosen(parse(source, filename=filename), functions, filename)
-    task = Task(engine.rulebook, settings.target, planner, filename, source)
-    try:
-        module = run(module, task)
-        return Lowered(lower_module(module, engine, settings, source), tuple(task.notes), module)
-    except (CompileError, InternalError, KeyboardInterrupt):
-        raise
-    except RecursionError as error:
-        raise InternalError("an expression is nested too deeply") from error
+    _require(target, planner, ptoas)
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
+    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
+    with paused():
+        module = run(_chosen(parse(source, filename=filename), functions, filename), task)
+    return Lowered(_text(module, settings, rules, source), tuple(task.notes), module)
 
 
 def stop_after(
@@ -90,8 +94,84 @@ def stop_after(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     task = Task(Rulebook(tuple(rules)), TARGETS[target], planner, filename, source)
-    module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
+    with paused():
+        module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
+
+
+def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
+    if functions is None:
+        return module
+    known = {f.name for f in module.functions}
+    if missing := [f for f in functions if f not in known]:
+        raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
+    return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+
+
+def _text(module: ir.Module, settings: Settings, rules: Sequence[str | Path], source: str) -> str:
+    """MLIR text of the kernels of `module`."""
+    try:
+        with paused(), _engine(settings, rules) as engine:
+            return lower_module(module, engine, settings, source)
+    except RecursionError as error:
+        raise InternalError("an expression is nested too deeply") from error
+
+
+def build(
+    source: str,
+    output: str | Path,
+    *,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    ptoas: str | Path | None = None,
+    ptoas_version: str = "0.57",
+    skip_ptoas: bool = False,
+    dump_ptoas_passes: bool = False,
+    runtime: str = "tensormap_and_ringbuffer",
+    reference: bool = False,
+    loc: bool | None = None,
+    rules: Sequence[str | Path] = (),
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Built:
+    """Build the program `source`: `.pto`, the assembler's C++ in kernel sources, orchestrations, `kernel_config.py`.
+
+    `output` is the folder for all of it, made if it is not there; another build into it waits. `ptoas` is the
+    assembler (else under `PTOAS_ROOT`, else on `PATH`), `ptoas_version` the one the text is for; `skip_ptoas` stops at
+    the `.pto` of each kernel. `dump_ptoas_passes` keeps what the assembler prints after each of its passes under
+    `ptoas_passes/`. `loc` None: places on op lines unless `PYPTO_EMIT_PTO_LOC` is 0, false, no or off. `progress` is
+    called with how many units are done, how many there are, and the last one's name. The others: as for `lower`.
+
+    Raises BuildError (a CompileError) where functions failed, after the others have been written; CompileError for a
+    program that cannot be built at all, ValueError for an option out of range, FileNotFoundError without an assembler,
+    OSError for a folder that cannot be written. Source: kernel-wrapper.md.
+    """
+    import os
+    from pathlib import Path
+
+    from pypto_rw import wrapper  # only a build needs these
+
+    _require(target, planner, ptoas_version)
+    if loc is None:
+        loc = os.environ.get("PYPTO_EMIT_PTO_LOC", "").strip().lower() not in ("0", "false", "no", "off")
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
+    wanted = wrapper.Runtime.named(runtime)
+    assembler = None
+    if not skip_ptoas:
+        assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
+    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
+    plan = wrapper.Plan(
+        lambda module: _text(run(module, task), settings, rules, source),
+        assembler,
+        settings.target,
+        wanted,
+        dump_ptoas_passes,
+        reference,
+        filename,
+        Path() if filename.startswith("<") else Path(filename).absolute().parent,
+        progress,
+    )
+    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
 
 
 def check(
@@ -141,15 +221,6 @@ def verify(
     return verified(text, target=TARGETS[target], planner=planner, ptoas=ptoas, filename=filename)
 
 
-def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
-    if functions is None:
-        return module
-    known = {f.name for f in module.functions}
-    if missing := [f for f in functions if f not in known]:
-        raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
-    return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
-
-
 def _require(target: str, planner: str, ptoas: str) -> None:
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
@@ -159,20 +230,23 @@ def _require(target: str, planner: str, ptoas: str) -> None:
         raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
 
 
-def _prepared(
-    filename: str,
-    target: str,
-    planner: str,
-    ptoas: str,
-    reference: bool,
-    loc: bool,
-    rules: Sequence[str | Path],
-) -> tuple[Engine, Settings]:
-    _require(target, planner, ptoas)
-    addresses = planner != "ptoas"
-    facts = [
-        "(addresses)" if addresses else "(no-addresses)",
-        "(as-reference)" if reference else "(as-specified)",
-    ]
-    engine = Engine(Rulebook(tuple(rules)), target=TARGETS[target], facts=tuple(facts))
-    return engine, Settings(TARGETS[target], addresses, loc, reference, filename)
+_engines: dict[tuple[object, ...], Engine] = {}  # idle ones; a shape is rewritten once a process
+_MOST_SHAPES = 20_000  # an engine may remember
+
+
+@contextmanager
+def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]:
+    """An engine that nobody else uses meanwhile, for the rules as they are now."""
+    facts = (
+        "(addresses)" if settings.addresses else "(no-addresses)",
+        "(as-reference)" if settings.reference else "(as-specified)",
+    )
+    rulebook = Rulebook(tuple(rules))
+    kept = Shelf(rulebook.folders, (settings.target, *facts))
+    engine = _engines.pop(kept.key, None) or Engine(rulebook, target=settings.target, facts=facts, shelf=kept)
+    try:
+        yield engine
+    finally:
+        engine.save()
+    if engine.size < _MOST_SHAPES:  # and it did not fail
+        _engines[kept.key] = engine

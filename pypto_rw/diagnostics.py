@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+from pypto_rw.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

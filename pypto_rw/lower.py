@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
-from pypto_rw.template import Template, compile_code
-from pypto_rw.unit import surroundings_of
+from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
 from pypto_rw.walk import Walker
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
@@ -37,8 +36,9 @@ class Settings:
 
 def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
     """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
-    functions = sorted(module.functions, key=lambda f: f.name)
     diagnostics: list[Diagnostic] = []
+    unit = _checked_windows(module.functions, engine, settings, diagnostics)
+    functions = sorted(unit, key=lambda f: f.name)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -59,11 +59,14 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
             function,
             addresses=settings.addresses,
             filename=settings.filename,
-            surroundings=surroundings_of(function, module.functions),
+            surroundings=surroundings_of(function, unit),
+            marks=not settings.reference and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
+    declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
+    diagnostics += _reserved(functions, declared, settings.filename)
     templates = _Templates(engine)
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
@@ -78,7 +81,41 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
     for f, params in zip(walked, parameters, strict=True):
         text += _Printer(f, params, settings).print()
+    text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
     return "\n".join([*text, "}"]) + "\n"
+
+
+def _checked_windows(
+    unit: tuple[ir.Function, ...], engine: Engine, settings: Settings, diagnostics: list[Diagnostic]
+) -> tuple[ir.Function, ...]:
+    """The unit with its signals ordered; what its kernels with windows do wrong as whole functions is reported."""
+    distributed = [f for f in unit if windows_and_contexts(f)[0]]
+    if not distributed:
+        return unit
+    from pypto_rw.deferred import faults  # only kernels with windows need these two
+    from pypto_rw.members import settled
+
+    for f in distributed:
+        diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
+    if settings.reference:
+        return unit
+    unit, unordered = settled(unit, engine.rulebook)
+    diagnostics += (r.diagnostic(r.span, settings.filename, name) for r, name in unordered)
+    return unit
+
+
+def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: str) -> Iterator[Diagnostic]:
+    """Functions that have the name of one the text calls."""
+    for f in functions:
+        if f.name in declared:
+            yield Diagnostic(
+                "reserved-name",
+                f"a kernel cannot be called {f.name!r}: the text calls the adapter of that name",
+                f.span,
+                "give the kernel another name",
+                filename=filename,
+                function=f.name,
+            )
 
 
 def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
@@ -120,7 +157,6 @@ class _Templates:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.wanted: list[tuple[Instance, Span, str]] = []
-        self.compiled: dict[str, Template] = {}
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
         for nested in _nested(instance):
@@ -143,7 +179,7 @@ class _Templates:
                 )
             if result.findings:
                 continue
-            if result.code is None:
+            if result.template is None:
                 yield Diagnostic(
                     "no-lowering",
                     f"no rule lowers {self.engine.described(shape)}",
@@ -152,9 +188,7 @@ class _Templates:
                     function=function,
                 )
                 continue
-            if shape not in self.compiled:
-                self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
-            instance.template = self.compiled[shape]
+            instance.template = result.template
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:
@@ -202,6 +236,7 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
+        self.place = f' loc("{escaped(settings.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
@@ -209,6 +244,7 @@ class _Printer:
         self.emitter = Emitter(reference=settings.reference)
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
+        self.contexts = contexts_of(self.function)
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
@@ -241,7 +277,7 @@ class _Printer:
         if self.settings.addresses:
             for offset in self.walked.offsets:
                 assert isinstance(offset, ir.Int)
-                e.constant(offset.value, offset.dtype.value)
+                e.constant(offset.value, offset.dtype.value if self.settings.reference else "INT64")
         for p in self.tensors:
             if p.name not in self.walked.unviewed:
                 self._request_dimensions(p.type)
@@ -299,6 +335,8 @@ class _Printer:
             elif isinstance(p.type, ir.OpaqueType) and p.type.name == "pld.CommCtxType":
                 text = "!pto.ptr<i64>"
             e.bound[p.name] = argument(text)
+        for window, context in self.contexts.items():
+            e.contexts[self._pointer[window]] = e.bound[context]
         for s in symbols:
             e.bound[s] = argument("index")
         for kind, names in _HIDDEN:
@@ -320,7 +358,7 @@ class _Printer:
     def _location(self, span: Span) -> str:
         if not self.settings.loc or not span or not self.settings.filename:
             return ""
-        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+        return f"{self.place}{span.line}:{max(span.column, 1)})"
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

@@ -7,11 +7,11 @@ imported only when it has something to do, so that an allocated kernel pays for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import Rulebook
 
 

@@ -7,15 +7,18 @@ Nothing here knows egglog: declarations are read off the top-level facts of a fi
 
 from __future__ import annotations
 
-import difflib
+import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pypto_rw import resources
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.records import dataclass, field
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CORE = (
     "core/types",
@@ -30,7 +33,7 @@ CORE = (
 
 CONTEXT_KINDS = frozenset({"attribute", "parameter", "gm-offset"})
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
-OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
+OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any", "integer", "window", "window-parameter"})
 SORTS = {
     **dict.fromkeys(OPERAND_KINDS, "Operand"),
     "tuple": "Operands",  # scalars; constants are no part of the shape
@@ -76,11 +79,16 @@ class Signature:
     parameters: tuple[Parameter, ...]
     generic: bool
     traits: frozenset[tuple[str, ...]]
-    path: Path
+    path: str
+    _first: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def trait(self, name: str) -> tuple[str, ...] | None:
         """Arguments of the op's fact `(name "op" …)`, or None."""
-        return next((t[1:] for t in sorted(self.traits) if t[0] == name), None)
+        if not self._first:
+            self._first[""] = ()
+            for t in sorted(self.traits):
+                self._first.setdefault(t[0], t[1:])
+        return self._first.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +139,18 @@ class Rulebook:
     Raises CompileError (code `rule-file`) with the rule file's path and line for a declaration it cannot read."""
 
     def __init__(self, extra: tuple[str | Path, ...] = ()) -> None:
-        self.folders = (*map(Path, extra), resources.folder("rules"))
+        self.folders = (*(os.fspath(f) for f in extra), resources.folder("rules"))
         for folder in self.folders:
-            if not folder.is_dir():
+            if not os.path.isdir(folder):
                 raise rule_error(f"there is no rules folder {folder}", folder)
+        self.signatures: dict[str, Signature] = {}  # known already
         self._files: dict[str, RuleFile | None] = {}
 
     def file(self, name: str) -> RuleFile | None:
         """The file `name` (`"tile/mul"`), first on the search path, or None."""
         if name not in self._files:
-            path = next((p for f in self.folders if (p := f / f"{name}.egg").is_file()), None)
+            paths = (os.path.join(f, f"{name}.egg") for f in self.folders)
+            path = next((p for p in paths if os.path.isfile(p)), None)
             self._files[name] = _read(name, path) if path else None
         return self._files[name]
 
@@ -151,12 +161,20 @@ class Rulebook:
 
     def signature(self, op: str) -> Signature | None:
         """How `op` is called, or None for an op without a rule file."""
-        found = self.op_file(op)
-        return next((s for s in found.signatures if s.op == op), None) if found else None
+        known = self.signatures.get(op)
+        if known is None:
+            found = self.op_file(op)
+            known = next((s for s in found.signatures if s.op == op), None) if found else None
+            if known is not None:
+                self.signatures[op] = known
+        return known
 
     def names(self) -> list[str]:
         """Names of all files on the search path, sorted."""
-        return sorted({p.relative_to(f).with_suffix("").as_posix() for f in self.folders for p in f.rglob("*.egg")})
+        from pathlib import Path
+
+        folders = map(Path, self.folders)
+        return sorted({p.relative_to(f).with_suffix("").as_posix() for f in folders for p in f.rglob("*.egg")})
 
     def ops(self) -> Iterator[Signature]:
         """Signatures of every op of the search path, in name order."""
@@ -167,7 +185,8 @@ class Rulebook:
 
     def meaning(self, signature: Signature) -> str:
         """One line of what the op is: the first line of its file after the dash."""
-        first = signature.path.read_text().split("\n", 1)[0]
+        with open(signature.path) as file:
+            first = file.readline()
         return first.partition(" -- ")[2].strip()
 
     def targets(self, signature: Signature) -> tuple[str, ...]:
@@ -177,6 +196,8 @@ class Rulebook:
 
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""
+        import difflib
+
         known = [s.op for s in self.ops()]
         tail = op.rsplit(".", 1)[-1]
         close = difflib.get_close_matches(op, known, 6, 0.5)
@@ -195,14 +216,21 @@ class Rulebook:
         return found
 
 
-def rule_error(message: str, path: Path, line: int = 1, column: int = 1, help: str = "") -> CompileError:
+def rule_error(message: str, path: str | Path, line: int = 1, column: int = 1, help: str = "") -> CompileError:
     """A refusal of a rule file, at its own line."""
     span = Span(line, column, line, column + 1)
     diagnostic = Diagnostic(code="rule-file", message=message, span=span, help=help, filename=str(path))
-    return CompileError([diagnostic], path.read_text(errors="replace") if path.is_file() else "")
+    text = ""
+    if os.path.isfile(path):
+        with open(path, errors="replace") as file:
+            text = file.read()
+    return CompileError([diagnostic], text)
 
 
-def _read(name: str, path: Path) -> RuleFile:
+def _read(name: str, file: str) -> RuleFile:
+    from pathlib import Path
+
+    path = Path(file)
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -216,7 +244,7 @@ def _read(name: str, path: Path) -> RuleFile:
         if head in ("signature", "operands") and arguments:
             parameters = _parameters(arguments[0], path, line, generic=head == "operands")
             traits = frozenset((h, *a) for _, h, o, a in facts if o == op and h not in ("signature", "operands"))
-            signatures.append(Signature(op, parameters, head == "operands", traits, path))
+            signatures.append(Signature(op, parameters, head == "operands", traits, file))
     forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
     stated = tuple((head, first, *rest) for _, head, first, rest in facts)

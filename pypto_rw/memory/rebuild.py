@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable
+from pypto_rw.records import replace
 
 
 def rebuild(tree: Tree) -> ir.Function:

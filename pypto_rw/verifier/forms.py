@@ -14,8 +14,7 @@ results without printing it. Sources: types-and-memory.md, control-and-scalars.m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from pypto_rw.records import dataclass, field
 from pypto_rw.verifier.attributes import known_attribute, wrong_attribute
 from pypto_rw.verifier.tokens import Token
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from pypto_rw.records import dataclass, field
 from pypto_rw.verifier.findings import Findings
 from pypto_rw.verifier.forms import FORMS, Mismatch, Use, read_form
 from pypto_rw.verifier.tokens import Token, tokens

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from pypto_rw.records import dataclass
 
 _BITS = {
     "i1": 8,

@@ -58,7 +58,7 @@ def routed(target: str) -> dict[tuple[str, str], str]:
     for pair, shape in shapes.items():
         rewritten = engine.result(shape)
         said = [f for f in rewritten.findings if f.rule.startswith("tile.cast/")]
-        out[pair] = f"{said[0].rule}: {said[0].message}" if said else "native" if rewritten.code else "nothing"
+        out[pair] = f"{said[0].rule}: {said[0].message}" if said else "native" if rewritten.template else "nothing"
     return out
 
 
