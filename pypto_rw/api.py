@@ -47,30 +47,40 @@ def lower(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    emit_tile_addr: bool | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
     `source` is the text of one `.pyir` file; `filename` names it in diagnostics and locations. `target` is `a2a3`
     or `a5` (or a synonym), `planner` `pypto`, `dsa_rp` or `ptoas` (no addresses), `ptoas` the assembler's version the
     text is for. `reference` prints what the reference build prints. `loc` puts source places on op lines. `rules` are
-    folders searched before the built-in rules. `functions` limits the output to these.
+    folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
+    `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
     _require(target, planner, ptoas)
-    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
+    addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
+    settings = Settings(TARGETS[target], addresses, loc, reference, filename)
     module = parse(source, filename=filename)
+    unit = module.functions
     if functions is not None:
         known = {f.name for f in module.functions}
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
-    return Lowered(_text(module, settings, rules, source), module=module)
+    return Lowered(_text(module, settings, rules, source, unit), module=module)
 
 
-def _text(module: ir.Module, settings: Settings, rules: Sequence[str | Path], source: str) -> str:
-    """MLIR text of the kernels of `module`."""
+def _text(
+    module: ir.Module,
+    settings: Settings,
+    rules: Sequence[str | Path],
+    source: str,
+    unit: tuple[ir.Function, ...] | None = None,
+) -> str:
+    """MLIR text of the kernels of `module`; `unit`: all functions compiled together, where it has only some."""
     if any(windows_and_contexts(f)[0] for f in module.functions):
         from pypto_rw.composites import composite, expanded  # only kernels with windows need it
 
@@ -79,7 +89,9 @@ def _text(module: ir.Module, settings: Settings, rules: Sequence[str | Path], so
             settings = replace(settings, marks=True)
     try:
         with paused(), _engine(settings, rules) as engine:
-            return lower_module(module, engine, settings, source)
+            return lower_module(module, engine, settings, source, unit=unit)
+    except (CompileError, InternalError, KeyboardInterrupt):
+        raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
 
@@ -151,6 +163,7 @@ def check(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    emit_tile_addr: bool | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Every diagnostic of `source`, errors included; arguments as for `lower`. Raises nothing for a refused input."""
     try:
@@ -164,6 +177,7 @@ def check(
             loc=loc,
             rules=rules,
             functions=functions,
+            emit_tile_addr=emit_tile_addr,
         )
     except CompileError as error:
         return error.diagnostics

@@ -144,7 +144,7 @@ class Engine:
 
     def rule_place(self, rule: str) -> str:
         """`file:line name` of a rule, the file relative to its rules folder."""
-        return self._egraph().rule_place(rule)
+        return self.rulebook.rule_place(rule)
 
     def described(self, shape: str) -> str:
         """A shape for a message: the op and its operands' types."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pypto_rw import ir, mlir
+from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
@@ -36,11 +37,23 @@ class Settings:
     marks: bool = False
 
 
-def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
+def lower_module(
+    module: ir.Module,
+    engine: Engine,
+    settings: Settings,
+    source: str,
+    *,
+    unit: tuple[ir.Function, ...] | None = None,
+) -> str:
+    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal.
+
+    `unit`: all functions that are compiled together, where `module` has only some of them."""
     diagnostics: list[Diagnostic] = []
-    unit = _checked_windows(module.functions, engine, settings, diagnostics)
-    functions = sorted(unit, key=lambda f: f.name)
+    members = _checked_windows(module.functions, engine, settings, diagnostics)
+    # the unit as it is lowered: members whose signals were put in order stand for the ones written
+    ordered = {f.name: f for f in members}
+    unit = tuple(ordered.get(f.name, f) for f in unit) if unit is not None else members
+    functions = sorted(members, key=lambda f: f.name)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -69,17 +82,26 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
         diagnostics += walker.diagnostics
     declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
     diagnostics += _reserved(functions, declared, settings.filename)
+    diagnostics += unit_findings(
+        module.functions,
+        unit,
+        engine.rulebook,
+        target=settings.target,
+        reference=settings.reference,
+        filename=settings.filename,
+    )
     templates = _Templates(engine)
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
             *_instances(f.body),
-            *((p, f.function.span) for p in (*params, *(r for r, _ in f.regions))),
+            *((p, _span_of(f.function, p.result)) for p in params),
+            *f.regions,
         ):
             templates.want(instance, span, f.function.name)
     diagnostics += templates.finish(settings.filename)
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise CompileError(_in_order(diagnostics, source), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
     for f, params in zip(walked, parameters, strict=True):
         text += _Printer(f, params, settings).print()
@@ -118,6 +140,19 @@ def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: 
                 filename=filename,
                 function=f.name,
             )
+
+
+def _span_of(function: ir.Function, parameter: str | None) -> Span:
+    return next((p.span for p in function.params if p.name == parameter), function.span)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
+    """Each finding once, where it is, in the order of the text."""
+    from pypto_rw.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
 
 
 def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
@@ -172,7 +207,7 @@ class _Templates:
             for f in result.findings:
                 yield Diagnostic(
                     f.rule.rsplit("/", 1)[-1],
-                    f.message,
+                    _subject(instance) + f.message,
                     span,
                     f.help,
                     self.engine.rule_place(f.rule),
@@ -191,6 +226,12 @@ class _Templates:
                 )
                 continue
             instance.template = result.template
+
+
+def _subject(instance: Instance) -> str:
+    """The tile or tensor that a finding about its type is about."""
+    named = instance.result and instance.shape.startswith(("(alloc ", "(parameter "))
+    return f"{instance.result}: " if named else ""
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:

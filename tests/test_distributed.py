@@ -218,11 +218,7 @@ def test_the_reference_text_has_only_the_marks_that_are_written() -> None:
 
 # ------------------------------------------------------------------------------------- mixed kernels
 MEMBER = f"{WINDOW}, {CELLS}, x: <16x64 FP32>, peer: pl.Scalar[pl.INT32], e: pl.Scalar[pl.INDEX], {CONTEXTS}"
-CUBE_STORE = """
-c: Acc 4096
-acc: <16x64 FP32 c> = pl.tile.load(x, [0, 0], [16, 64])
-v: pld.DistributedTensor[[16, 64], pl.FP32] = pl.tile.store(acc, [0, 0], w)
-"""
+CUBE_STORE = "pl.tensor.write(w, [0, 0], 1.0)\n"
 SYNC = "pl.system.sync_wait(e, pipe=pl.PipeType.MTE3)"
 
 

@@ -20,7 +20,7 @@ LAYERS = [
     {"emit", "typing"},
     {"shapes"},
     {"slots", "nodes", "windows", "members", "deferred"},
-    {"walk", "regions", "composites", "collectives"},
+    {"walk", "regions", "checks", "allocations", "places", "composites", "collectives"},
     {"lower"},
     {"wrapper"},
     {"api", "examples"},

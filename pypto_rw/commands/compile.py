@@ -71,6 +71,7 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
             loc=not options.no_loc,
             rules=options.rules,
             functions=options.function,
+            emit_tile_addr=options.tile_addr,
         )
     except CompileError as error:
         print(error, file=sys.stderr)
