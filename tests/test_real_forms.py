@@ -21,6 +21,14 @@ SLOT = "pl.Tile[[16, 64], pl.FP32, pl.MemRef(r, pl.const(0, pl.INT64), 4096, slo
 PEERS = "w: pld.DistributedTensor[[16, 64], pl.FP32], w_ctx: pld.CommCtxType, peer: pl.Scalar[pl.INT32]"
 
 FORMS = {
+    "core of an event": kernel(
+        "g: <256 INT64>, e: pl.Scalar[pl.INDEX]",
+        """
+pl.system.set_ffts(g)
+pl.system.sync_set(e, pipe=pl.PipeType.MTE3, core_type='aiv')
+pl.system.sync_wait(pipe=pl.PipeType.MTE2, event_id=3, core_type='aic')""",
+        "InCore",
+    ),
     "effect with a name": kernel(
         f"{CELLS}, {CONTEXT}", f"seen: pl.UnknownType = {WAIT}\nseen_1: pl.UnknownType = {WAIT}"
     ),
@@ -36,29 +44,11 @@ a: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)
 t: pl.Tile[[8, 64], pl.FP32, pl.MemRef(a, 2048, 2048), pl.Mem.Vec] = pl.tile.load(x, [0, 0], [8, 64])
 u: pl.Tile[[8, 64], pl.FP32, pl.MemRef(a, pl.const(2048, pl.INT64), 2048), pl.Mem.Vec] = pl.tile.abs(t)""",
     ),
-    "core of an event": kernel(
-        "e: pl.Scalar[pl.INDEX]",
-        """
-pl.system.sync_set(e, pipe=pl.PipeType.MTE3, core_type='aiv')
-pl.system.sync_wait(pipe=pl.PipeType.MTE2, event_id=3, core_type='aic')""",
-        "InCore",
-    ),
-    "stride of lanes": kernel(
-        "x: <16x64 FP32>",
-        """
-c: Acc 4096
-t: <16x64 FP32 c> = pl.tile.load(x, [0, 0], [16, 64])
-pl.tile.tpush_to_aiv(t, split=3, lane_stride=7)""",
-        "AIC",
-    ),
     "orchestration marks": program(function(X, TILE, attributes='"windowize": True')),
     "hand-built unit": kernel(X, TILE, "InCore, level=pl.Level.CHIP_DIE, role=pl.Role.SubWorker"),
     "load of three operands": kernel(
         "x: <16x64 FP32>",
         "a: Vec 4096\nt: <16x64 FP32 a, valid_shape=[10, 64]> = pl.tile.load(x, [0, 0], [16, 64])",
-    ),
-    "load into the accumulator": kernel(
-        X, "c: Acc 4096\nt: <16x64 FP32 c> = pl.tile.load(x, [0, 0], [16, 64])", "InCore"
     ),
     "view with a valid shape": kernel(
         PEERS,
