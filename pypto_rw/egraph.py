@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
@@ -90,19 +90,10 @@ class EGraph:
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
                 deduced.get(k),
-                tuple(sorted(findings.get(k, ()), key=lambda f: (f[0], f[2]))),
+                tuple(_distinct(findings.get(k, ()))),
             )
             for k in range(len(shapes))
         ]
-
-    def rule_place(self, rule: str) -> str:
-        """`file:line name` of a rule, the file relative to its rules folder."""
-        # a refusal that was kept from an earlier process comes without its rule files being loaded
-        for name in (*sorted(self._loaded), *self.rulebook.names()):
-            file = self.rulebook.file(name)
-            if file is not None and rule in file.rule_lines:
-                return f"{name}.egg:{file.rule_lines[rule]} {rule}"
-        return rule
 
     # -------------------------------------------------------------------------------- rules
 
@@ -298,6 +289,14 @@ def _quiet() -> Iterator[None]:
 def _heads(text: str) -> list[str]:
     code = re.sub(r";[^\n]*", "", text)
     return list(dict.fromkeys(re.findall(r"\(([A-Za-z][\w./-]*)", code)))
+
+
+def _distinct(findings: Iterable[tuple[str, Term, str, str]]) -> Iterator[tuple[str, Term, str, str]]:
+    """Findings in order; of those that say the same of two operands, the first."""
+    last = None
+    for f in sorted(findings, key=lambda f: (f[0], f[2], f[3])):
+        if last != (last := (f[0], f[2], f[3])):
+            yield f
 
 
 def _line(file: RuleFile, needle: str) -> int:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.printed import Distinct, Place
 from pypto_rw.records import dataclass, field
 from pypto_rw.template import Template
 
@@ -55,7 +56,9 @@ class Emitter:
         self.constants: list[str] = []
         self.lines: list[str] = []
         self.indent = "  "
-        self.location = ""
+        self.location = Place()
+        self.distinct = Distinct()
+        self.numbers: dict[str, tuple[int, object]] = {}  # integers that rules read, with what tells lines apart
         self._constant_names: dict[Any, str] = {}
         self._next = 0
 
@@ -100,9 +103,16 @@ class Emitter:
             finite = real - real == 0 or self.reference
             text = mlir.float_text(real) if finite else mlir.float_bits(real, dtype)
             self.constants.append(f"  {name} = arith.constant {text} : {element}")
+            if real - real != 0:
+                self.distinct.constant(f"{name} = arith.constant {text} : {element}", self.location, name, element)
         else:
             sign = "n" if value < 0 else ""
             name = self.named(f"c{sign}{abs(int(value))}_{element}")
+            if dtype == "INT64":  # an address matters up to its alignment
+                if value < 0 or value % 512:
+                    self.numbers[name] = (int(value), (value % 512, value < 0))
+            elif dtype != "INDEX":
+                self.numbers[name] = (int(value), value)
             signless = mlir.signless(dtype)
             if signless is None:
                 self.constants.append(f"  {name} = arith.constant {value} : {element}")
@@ -119,7 +129,7 @@ class Emitter:
 
     def line(self, text: str) -> None:
         """One op line at the present indentation and place."""
-        self.lines.append(f"{self.indent}{text}{self.location}")
+        self.lines.append(f"{self.indent}{text}{self.location.text}")
 
     def open(self, text: str) -> None:
         """A structural line that opens a region."""
@@ -216,7 +226,20 @@ class Emitter:
                 out.append(types.get(v, "") if what == "type" else v)
             else:
                 out.append(", ".join([types[n] for n in v] if what == "type" else v))
-        self.line("".join(out))
+        text = "".join(out)
+        self.line(text)
+        if id(pieces) not in self.distinct.settled:
+            self._note(pieces, dest, values, text)
+
+    def _note(self, pieces: Any, dest: str, values: list[Any], text: str) -> None:
+        """Show a line to those who look at what is printed."""
+        names = [dest] if dest else []
+        for v in values:
+            if isinstance(v, str):
+                names.append(v)
+            else:
+                names += v
+        self.distinct.note(pieces, names, text, self.location, self.types, self.numbers)
 
     def _group(self, spec: Any, frame: _Frame) -> list[str]:
         out = []

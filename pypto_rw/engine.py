@@ -144,7 +144,21 @@ class Engine:
 
     def rule_place(self, rule: str) -> str:
         """`file:line name` of a rule, the file relative to its rules folder."""
-        return self._egraph().rule_place(rule)
+        return self.rulebook.rule_place(rule)
+
+    @staticmethod
+    def op(shape: str) -> str:
+        """The op of a shape."""
+        return _head(shape)
+
+    def kept(self, group: str, key: str) -> Any:
+        """A verdict that was kept, in this process or another, for the rules as they are; None without one."""
+        return self._shelf.get(group, key) if self._shelf is not None else None
+
+    def keep(self, group: str, key: str, verdict: Any) -> None:
+        """Keep a verdict: plain tuples, texts and numbers."""
+        if self._shelf is not None:
+            self._shelf.put(group, key, verdict)
 
     def described(self, shape: str) -> str:
         """A shape for a message: the op and its operands' types."""

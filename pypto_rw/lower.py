@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pypto_rw import ir, mlir
+from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.printed import Place, PrintedFunction
 from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
 from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
@@ -25,20 +27,35 @@ DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
-    `reference`: non-finite constants print as the reference build prints them."""
+    `reference`: non-finite constants print as the reference build prints them; `marks`: the text is from before the
+    fences and cache marks between ranks were added, so that the reference's text has them too."""
 
     target: str
     addresses: bool
     loc: bool
     reference: bool
     filename: str
+    marks: bool = False
 
 
-def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
+def lower_module(
+    module: ir.Module,
+    engine: Engine,
+    settings: Settings,
+    source: str,
+    *,
+    unit: tuple[ir.Function, ...] | None = None,
+) -> tuple[str, list[PrintedFunction]]:
+    """MLIR text of every function of `module`, in name order, and the instructions it is made of.
+
+    Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
+    some of them."""
     diagnostics: list[Diagnostic] = []
-    unit = _checked_windows(module.functions, engine, settings, diagnostics)
-    functions = sorted(unit, key=lambda f: f.name)
+    members = _checked_windows(module.functions, engine, settings, diagnostics)
+    # the unit as it is lowered: members whose signals were put in order stand for the ones written
+    ordered = {f.name: f for f in members}
+    unit = tuple(ordered.get(f.name, f) for f in unit) if unit is not None else members
+    functions = sorted(members, key=lambda f: f.name)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -60,29 +77,44 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
             addresses=settings.addresses,
             filename=settings.filename,
             surroundings=surroundings_of(function, unit),
-            marks=not settings.reference and bool(windows_and_contexts(function)[0]),
+            marks=(settings.marks or not settings.reference) and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
     declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
     diagnostics += _reserved(functions, declared, settings.filename)
+    diagnostics += unit_findings(
+        module.functions,
+        unit,
+        engine.rulebook,
+        target=settings.target,
+        reference=settings.reference,
+        filename=settings.filename,
+    )
     templates = _Templates(engine)
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
             *_instances(f.body),
-            *((p, f.function.span) for p in (*params, *(r for r, _ in f.regions))),
+            *((p, _span_of(f.function, p.result)) for p in params),
+            *f.regions,
         ):
             templates.want(instance, span, f.function.name)
     diagnostics += templates.finish(settings.filename)
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise CompileError(_in_order(diagnostics, source), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    printed = []
     for f, params in zip(walked, parameters, strict=True):
-        text += _Printer(f, params, settings).print()
+        printer = _Printer(f, params, settings)
+        lines = printer.print()
+        text += lines
+        distinct = printer.emitter.distinct
+        kernel = DEVICE[f.function.kind or ""]
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
     text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
-    return "\n".join([*text, "}"]) + "\n"
+    return "\n".join([*text, "}"]) + "\n", printed
 
 
 def _checked_windows(
@@ -116,6 +148,19 @@ def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: 
                 filename=filename,
                 function=f.name,
             )
+
+
+def _span_of(function: ir.Function, parameter: str | None) -> Span:
+    return next((p.span for p in function.params if p.name == parameter), function.span)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
+    """Each finding once, where it is, in the order of the text."""
+    from pypto_rw.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
 
 
 def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
@@ -170,7 +215,7 @@ class _Templates:
             for f in result.findings:
                 yield Diagnostic(
                     f.rule.rsplit("/", 1)[-1],
-                    f.message,
+                    _subject(instance) + f.message,
                     span,
                     f.help,
                     self.engine.rule_place(f.rule),
@@ -189,6 +234,12 @@ class _Templates:
                 )
                 continue
             instance.template = result.template
+
+
+def _subject(instance: Instance) -> str:
+    """The tile or tensor that a finding about its type is about."""
+    named = instance.result and instance.shape.startswith(("(alloc ", "(parameter "))
+    return f"{instance.result}: " if named else ""
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:
@@ -242,6 +293,7 @@ class _Printer:
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
+        self.emitter.distinct.planned = settings.addresses
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
         self.contexts = contexts_of(self.function)
@@ -355,10 +407,11 @@ class _Printer:
 
     # ------------------------------------------------------------------------------ nodes
 
-    def _location(self, span: Span) -> str:
-        if not self.settings.loc or not span or not self.settings.filename:
-            return ""
-        return f"{self.place}{span.line}:{max(span.column, 1)})"
+    def _location(self, span: Span, shape: str = "") -> Place:
+        text = ""
+        if self.settings.loc and span and self.settings.filename:
+            text = f"{self.place}{span.line}:{max(span.column, 1)})"
+        return Place(text, span, shape)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -401,9 +454,10 @@ class _Printer:
 
     def _do(self, node: Do) -> None:
         e = self.emitter
-        e.location = self._location(node.span)
+        shape = node.instance.shape
+        e.location = self._location(node.span, shape)
         self._declare(node.alloc)
-        e.location = self._location(node.call_span)
+        e.location = self._location(node.call_span, shape)
         result = node.instance.result
         if node.shares is not None and result is not None:
             e.bound[result] = e.bound[node.shares]
@@ -547,7 +601,7 @@ class _Printer:
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, node: Branch, branch: int, types: str, here: str) -> None:
+    def _yield(self, node: Branch, branch: int, types: str, here: Place) -> None:
         e = self.emitter
         e.location = here
         for copy in node.copies[branch]:

@@ -70,6 +70,11 @@ class Parameter:
     like: str | None = None
     keyword: bool = False
 
+    @property
+    def written(self) -> bool:
+        """Whether the caller may write it: `_name` is a second reading of another argument."""
+        return self.kind not in CONTEXT_KINDS and not self.name.startswith("_")
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -80,15 +85,30 @@ class Signature:
     generic: bool
     traits: frozenset[tuple[str, ...]]
     path: str
-    _first: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    _by_name: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict, compare=False)
+    _writable: list[tuple[tuple[Parameter, ...], frozenset[str]]] = field(default_factory=list, compare=False)
 
     def trait(self, name: str) -> tuple[str, ...] | None:
         """Arguments of the op's fact `(name "op" …)`, or None."""
-        if not self._first:
-            self._first[""] = ()
-            for t in sorted(self.traits):
-                self._first.setdefault(t[0], t[1:])
-        return self._first.get(name)
+        found = (self._by_name or self._indexed()).get(name)
+        return found[0] if found else None
+
+    def all(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """Arguments of every fact `(name "op" …)` of the op."""
+        return (self._by_name or self._indexed()).get(name, ())
+
+    def _indexed(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        self._by_name[""] = ()
+        for t in sorted(self.traits):
+            self._by_name[t[0]] = (*self._by_name.get(t[0], ()), t[1:])
+        return self._by_name
+
+    def writable(self) -> tuple[tuple[Parameter, ...], frozenset[str]]:
+        """The parameters that may be given by position, and the names of all that may be given."""
+        if not self._writable:
+            written = [p for p in self.parameters if p.written]
+            self._writable.append((tuple(p for p in written if not p.keyword), frozenset(p.name for p in written)))
+        return self._writable[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +214,16 @@ class Rulebook:
         only = signature.trait("only")
         return only or ("a2a3", "a5")
 
+    def rule_place(self, rule: str) -> str:
+        """`file:line name` of a rule; a rule is named after its file, or stands in one of the core files."""
+        head = rule.split("/", 1)[0]
+        likely = (head.replace(".", "/"), f"core/{head}")
+        for name in (*likely, *(n for n in self.names() if n.startswith("core/"))):
+            file = self.file(name)
+            if file is not None and rule in file.rule_lines:
+                return f"{name}.egg:{file.rule_lines[rule]} {rule}"
+        return rule
+
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""
         import difflib
@@ -249,6 +279,16 @@ def _read(name: str, file: str) -> RuleFile:
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
     stated = tuple((head, first, *rest) for _, head, first, rest in facts)
     return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), stated, rule_lines)
+
+
+_STATEMENT = re.compile(r'^\(([a-z][\w-]*)((?:\s+"[^"]*")+)\)', re.M)
+_TEXT = re.compile(r'"([^"]*)"')
+
+
+def statements(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every top-level fact of a rule file's text whose arguments are strings: its head and its arguments."""
+    for m in _STATEMENT.finditer(text):
+        yield m[1], tuple(_TEXT.findall(m[2]))
 
 
 def _facts(text: str) -> Iterator[re.Match[str]]:

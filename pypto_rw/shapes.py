@@ -6,7 +6,7 @@ what an op means.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pypto_rw import ir, terms
@@ -41,11 +41,16 @@ NONE_TERMS = {
 
 
 class Window(NamedTuple):
-    """What a window looks at: the source's handle and its two offsets."""
+    """What a window looks at: the source's handle, two offsets, the columns and the bytes of the whole tile.
+
+    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy."""
 
     handle: object
     row: ir.Expr
     col: ir.Expr
+    columns: int
+    bytes: object
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class Refused(Exception):
             self.rule,
             filename=filename,
             function=function,
+            name=self.name or "",
         )
 
 
@@ -455,16 +461,22 @@ class Shaper:
     def _place(self, key: _Key, value: Value) -> str:
         if value.place is None:
             return "(nowhere)"
-        a, b, c = key.places
-        base, bytes_, handle = value.place
-        return f"(place {a.setdefault(base, len(a))} {b.setdefault(bytes_, len(b))} {c.setdefault(handle, len(c))})"
+        buffer, bytes_, handle = value.place
+        buffers, ranges, handles = key.places
+        over = 0
+        for other, n in ranges.items():
+            if other != bytes_ and overlap(other, bytes_):
+                over |= 1 << n
+        numbers = (buffers.setdefault(buffer, len(buffers)), ranges.setdefault(bytes_, len(ranges)))
+        return f"(place {numbers[0]} {numbers[1]} {handles.setdefault(handle, len(handles))} {over})"
 
     def _origin(self, key: _Key, value: Value) -> str:
         window = value.window
-        if value.origin != "window" or window is None:
-            return f"({value.origin})"
+        if window is None:
+            return "(plain)" if value.origin == "window" else f"({value.origin})"
         handle = key.places[2].setdefault(window.handle, len(key.places[2]))
-        return f"(window {handle} {self._extent(key, window.row)} {self._extent(key, window.col)})"
+        row, col = self._extent(key, window.row), self._extent(key, window.col)
+        return f"(window {handle} {row} {col} {window.columns} {window.memory})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
         known = self._static_types.get(id(t))
@@ -546,6 +558,24 @@ def kind_name(t: ir.Type | None) -> str:
     return _ARTICLE.get(kind_of(t), "of another kind") if t is not None else "undefined"
 
 
+def overlap(a: object, b: object) -> bool:
+    """Whether two byte ranges (where, offset, size, slot) share bytes in every run."""
+    if not isinstance(a, tuple) or not isinstance(b, tuple) or a[0] != b[0]:
+        return False
+    known = isinstance(a[1], int) and isinstance(b[1], int) and isinstance(a[2], int) and isinstance(b[2], int)
+    return known and a[3] is None and b[3] is None and a[1] < b[1] + b[2] and b[1] < a[1] + a[2]
+
+
+def apart(a: object, b: object) -> bool:
+    """Whether two byte ranges share no byte in any run."""
+    if not isinstance(a, tuple) or not isinstance(b, tuple):
+        return False
+    if a[0] != b[0]:
+        return True
+    known = isinstance(a[1], int) and isinstance(b[1], int) and isinstance(a[2], int) and isinstance(b[2], int)
+    return known and a[3] is None and b[3] is None and not overlap(a, b)
+
+
 def _vec(items: list[str]) -> str:
     return f"(vec-of {' '.join(items)})" if items else "(vec-empty)"
 
@@ -565,8 +595,7 @@ def undefined(name: str) -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional = [p for p in signature.parameters if not p.keyword and p.kind not in CONTEXT_KINDS]
-    names = {p.name for p in signature.parameters if p.kind not in CONTEXT_KINDS}
+    positional, names = signature.writable()
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
@@ -588,13 +617,13 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     return bound
 
 
-def _in_order(positional: list[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
+def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
     """Positional arguments by name; a list passes by an optional operand that cannot be one."""
     bound: dict[str, ir.Expr] = {}
     names = iter(positional)
     for a in args:
         p = next(names, None)
-        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind in OPERAND_KINDS:
+        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind == "tile":
             p = next(names, None)
         if p is not None:
             bound[p.name] = a

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pypto_rw import ir, slots
+from pypto_rw import allocations, ir, slots
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.emit import Instance, Operand, Var
 from pypto_rw.engine import Engine
@@ -31,7 +31,7 @@ from pypto_rw.nodes import (
 from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name, kind_of
+from pypto_rw.shapes import Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings, contexts_of, windows_and_contexts
 
@@ -71,6 +71,8 @@ class Walker:
         self.regions: dict[str, Instance] = {}
         self.merged: dict[str, Value] = {}
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
+        self.allocations: dict[str, allocations.Allocation] = {}
+        self._within: dict[int, ir.TileType] = {}  # types that are within their allocation
         self.unviewed: set[str] = {"__gm_pipe_buffer"}
         self._types_in: dict[object, set[object]] | None = None
 
@@ -164,7 +166,7 @@ class Walker:
             except Refused as refused:
                 while self.values.depth() > depth:  # it was refused inside a block of its own
                     self.values.leave()
-                self._explain_symbol(refused)
+                self._explain_symbol(refused, stmt)
                 self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
                 self._poison(stmt)
         return out
@@ -189,12 +191,18 @@ class Walker:
                 else:
                     yield ir.Evaluate(mark, stmt.span)
 
-    def _explain_symbol(self, refused: Refused) -> None:
-        """A symbol that only a parameter's valid_shape names is no argument of the function: say so."""
+    def _explain_symbol(self, refused: Refused, stmt: ir.Stmt) -> None:
+        """A symbol that only a valid_shape names is no argument of the function: say so."""
         if refused.code != "undefined-name" or refused.name is None:
             return
         refused.message = f"{refused.message} in {self.function.name}"
         self.values[refused.name] = Value(ir.ScalarType(ir.DType.INDEX))  # reported once
+        result = stmt.type if isinstance(stmt, ir.Assign) and isinstance(stmt.type, ir.TileType) else None
+        if result is not None and refused.name in names_in(effective_view(result).valid):
+            refused.help = (
+                f"only the dimensions of tensor parameters are arguments by themselves, not what a valid_shape of "
+                f"pl.load or pl.TensorView names: pass it as the parameter {refused.name}: pl.Scalar[pl.INDEX]"
+            )
         for p in self.function.params:
             view = p.type.view if isinstance(p.type, ir.TensorType) else None
             if view is not None and view.valid and refused.name in names_in(view.valid):
@@ -235,7 +243,11 @@ class Walker:
                 raise Refused("stray-yield", "pl.yield_ must be the last statement of a loop body or a branch")
             case ir.Jump():
                 if stmt.kind != "...":
-                    raise Refused("jump", f"{stmt.kind} must be removed before code generation")
+                    raise Refused(
+                        "jump",
+                        f"{stmt.kind} has no instruction: a loop in a kernel ends by its condition alone",
+                        help=_INSTEAD[stmt.kind],
+                    )
             case ir.Scope():
                 raise Refused("scope", "a scope statement cannot be in a device function", stmt.call.span)
 
@@ -295,6 +307,8 @@ class Walker:
         if call.callee in ("tile.alloc", "tensor.alloc"):
             if name is not None:
                 self.values[name] = Value(ir.OpaqueType("pl.Ptr"))
+                if call.callee == "tile.alloc":
+                    self.allocations[name] = allocations.allocation(call)
             return
         if not self.engine.load_op(call.callee):
             near = ", ".join(self.engine.rulebook.nearest(call.callee))
@@ -350,7 +364,7 @@ class Walker:
             if not self.addresses and value.place is not None and signature.trait("makes") is not None:
                 value = replace(value, place=(*value.place[:2], name))  # a view has a handle of its own
             self.values[name] = value
-        if trait := signature.trait("materialises"):
+        for trait in signature.all("materialises"):
             self._materialised(arguments.get(trait[0]))
         self._note_store(signature, arguments, name)
         self._use_types(value)
@@ -359,8 +373,9 @@ class Walker:
     def _materialised(self, expr: ir.Expr | None) -> None:
         """A window that the op copied into its own allocation is an ordinary tile from here on."""
         found = self._operand_value(expr)
-        if isinstance(expr, ir.Name) and found is not None and found.origin == "window":
-            self.values[expr.id] = replace(found, origin="plain", window=None)
+        if isinstance(expr, ir.Name) and found is not None and found.window is not None:
+            assert found.window is not None
+            self.values[expr.id] = replace(found, window=found.window._replace(memory=2))
 
     def _pair(
         self, call: ir.Call, signature: Signature, name: str, written: ir.TupleType, span: Span
@@ -497,16 +512,27 @@ class Walker:
             distributed = value.type.distributed or (isinstance(of, ir.TensorType) and of.distributed)
             t = replace(value.type, distributed=distributed)
             value = replace(value, type=t, root=source.root if source else None)
-        if trait := signature.trait("makes"):
+        if trait := signature.trait("makes") or signature.trait("yields"):
             value = replace(value, origin=trait[0])
         if trait := signature.trait("makes-window"):
             value = replace(value, origin="window")
             source = self._operand_value(arguments.get(trait[0]))
             offsets = arguments.get(trait[1])
             if source and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
-                row, col = map(self.shaper.resolved, offsets.items)
-                value = replace(value, window=Window(source.place[2], row, col))
+                value = replace(value, window=self._window(source, value, offsets))
         return value, shares
+
+    def _window(self, source: Value, value: Value, offsets: ir.Tuple) -> Window:
+        """What the window `value` of the tile `source` looks at."""
+        assert source.place is not None and isinstance(source.type, ir.TileType)
+        row, col = map(self.shaper.resolved, offsets.items)
+        last = source.type.shape[-1]
+        columns = last.value if isinstance(last, ir.Int) else 0
+        whole: object = source.place[1]
+        if source.window is not None:
+            columns, whole = max(columns, source.window.columns), source.window.bytes
+        memory = int(value.place is not None and apart(value.place[1], whole))
+        return Window(source.place[2], row, col, columns, whole, memory)
 
     def _deduced(self, call: ir.Call, signature: Signature, name: str) -> ir.Type:
         """The result type of a call without an annotation, by its rules."""
@@ -543,6 +569,9 @@ class Walker:
         """The value of a tile with memory of its own; takes its name and notes its address."""
         memref = t.memref
         assert memref is not None
+        if id(t) not in self._within:
+            allocations.require(name, t, self.allocations)
+            self._within[id(t)] = t  # the reference keeps the id valid
         for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
             n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
             if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:
@@ -861,6 +890,13 @@ class Walker:
             full = replace(t, view=replace(t.view or ir.TileView(), valid=None))
             merged = replace(merged, type=full)
         return Merge(name, kind, t, self._alloc(name, merged), narrow)
+
+
+_INSTEAD = {
+    "break": "carry a flag: for (stop, …) in pl.while_(init_values=(False, …)): pl.cond(… and not stop); "
+    "yield True for it where the loop is to end",
+    "continue": "put what follows it into the else of its if, and yield from both arms",
+}
 
 
 def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:

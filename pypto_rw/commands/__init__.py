@@ -13,5 +13,6 @@ COMMANDS = {
     "memory": ("memory", "show which tile is in which bytes, and when"),
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
+    "codes": ("codes", "what a diagnostic code means, with an example"),
     "rules": ("rules", "list and test rule files"),
 }

@@ -12,7 +12,15 @@ def compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
     target_options(parser)
     parser.add_argument("--reference", action="store_true", help="print exactly what the reference build prints")
+    parser.add_argument(
+        "--no-assembler-checks", action="store_true", help="say nothing about what the assembler would refuse"
+    )
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    parser.add_argument(
+        "--tile-addr",
+        action=argparse.BooleanOptionalAction,
+        help="whether pto.alloc_tile carries an address (default: not with --planner ptoas)",
+    )
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
 
 

@@ -50,8 +50,8 @@ def routed(target: str) -> dict[tuple[str, str], str]:
     shapes = {}
     for x in DTYPES:
         for y in DTYPES:
-            operand = f"(arg 0 {tile(engine, x)} (place 0 0 0) (plain))"
-            result = f"(res {tile(engine, y)} (place 1 1 1))"
+            operand = f"(arg 0 {tile(engine, x)} (place 0 0 0 0) (plain))"
+            result = f"(res {tile(engine, y)} (place 1 1 1 0))"
             shapes[x, y] = f'(tile.cast {operand} ({y}) "round" "unset" {result})'
     engine.rewrite(list(shapes.values()))
     out = {}
