@@ -77,12 +77,11 @@ def lower(
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
     task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
-    with paused():
-        whole = parse(source, filename=filename)
-        module = run(_chosen(whole, functions, filename), task)
-    staged = {f.name: f for f in module.functions}
-    unit = tuple(staged.get(f.name, f) for f in whole.functions)
-    text, found = _text(module, settings, rules, source, unit, ptoas=ptoas, assembler_checks=assembler_checks)
+    whole = parse(source, filename=filename)
+    module, settings = _ready(_chosen(whole, functions, filename), settings, task)
+    text, found = _text(
+        module, settings, rules, source, whole.functions, ptoas=ptoas, assembler_checks=assembler_checks
+    )
     return Lowered(text, (*task.notes, *found), module)
 
 
@@ -105,8 +104,8 @@ def stop_after(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     task = Task(Rulebook(tuple(rules)), TARGETS[target], planner, filename, source)
-    with paused():
-        module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
+    settings = Settings(TARGETS[target], planner != "ptoas", False, False, filename)
+    module, _ = _ready(_chosen(parse(source, filename=filename), functions, filename), settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
 
 
@@ -119,6 +118,20 @@ def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -
     return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
 
 
+def _ready(
+    module: ir.Module, settings: Settings, task: Task, *, until: str | None = None
+) -> tuple[ir.Module, Settings]:
+    """The module after the stages (or after the stage `until`), and the settings it is printed with."""
+    if any(windows_and_contexts(f)[0] for f in module.functions):
+        from pypto_rw.composites import composite, expanded  # only kernels with windows need it
+
+        if any(map(composite, module.functions)):
+            module = expanded(module, filename=task.filename, source=task.source)
+            settings = replace(settings, marks=True)
+    with paused():
+        return run(module, task, until=until), settings
+
+
 def _text(
     module: ir.Module,
     settings: Settings,
@@ -129,15 +142,9 @@ def _text(
     ptoas: str,
     assembler_checks: bool = True,
 ) -> tuple[str, tuple[Diagnostic, ...]]:
-    """MLIR text of the kernels of `module`, and what the assembler would refuse of it.
+    """MLIR text of the kernels of a module that is ready, and what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
-    if any(windows_and_contexts(f)[0] for f in module.functions):
-        from pypto_rw.composites import composite, expanded  # only kernels with windows need it
-
-        if any(map(composite, module.functions)):
-            module = expanded(module, filename=settings.filename, source=source)
-            settings = replace(settings, marks=True)
     try:
         with paused(), _engine(settings, rules) as engine:
             text, printed = lower_module(module, engine, settings, source, unit=unit)
@@ -203,7 +210,7 @@ def build(
         assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
     task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
     plan = wrapper.Plan(
-        lambda module: _accepted(run(module, task), settings, rules, source, ptoas_version),
+        lambda module: _accepted(*_ready(module, settings, task), rules, source, ptoas_version),
         assembler,
         settings.target,
         wanted,
