@@ -16,6 +16,7 @@ from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
+from pypto_rw.unit import windows_and_contexts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +90,12 @@ def _text(
     """MLIR text of the kernels of `module`, and what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
+    if any(windows_and_contexts(f)[0] for f in module.functions):
+        from pypto_rw.composites import composite, expanded  # only kernels with windows need it
+
+        if any(map(composite, module.functions)):
+            module = expanded(module, filename=settings.filename, source=source)
+            settings = replace(settings, marks=True)
     try:
         with paused(), _engine(settings, rules) as engine:
             text, printed = lower_module(module, engine, settings, source, unit=unit)

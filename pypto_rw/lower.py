@@ -27,13 +27,15 @@ DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
-    `reference`: non-finite constants print as the reference build prints them."""
+    `reference`: non-finite constants print as the reference build prints them; `marks`: the text is from before the
+    fences and cache marks between ranks were added, so that the reference's text has them too."""
 
     target: str
     addresses: bool
     loc: bool
     reference: bool
     filename: str
+    marks: bool = False
 
 
 def lower_module(
@@ -75,7 +77,7 @@ def lower_module(
             addresses=settings.addresses,
             filename=settings.filename,
             surroundings=surroundings_of(function, unit),
-            marks=not settings.reference and bool(windows_and_contexts(function)[0]),
+            marks=(settings.marks or not settings.reference) and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())
         walkers.append(walker)

@@ -623,7 +623,7 @@ def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dic
     names = iter(positional)
     for a in args:
         p = next(names, None)
-        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind in OPERAND_KINDS:
+        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind == "tile":
             p = next(names, None)
         if p is not None:
             bound[p.name] = a

@@ -166,7 +166,7 @@ class Walker:
             except Refused as refused:
                 while self.values.depth() > depth:  # it was refused inside a block of its own
                     self.values.leave()
-                self._explain_symbol(refused)
+                self._explain_symbol(refused, stmt)
                 self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
                 self._poison(stmt)
         return out
@@ -191,12 +191,18 @@ class Walker:
                 else:
                     yield ir.Evaluate(mark, stmt.span)
 
-    def _explain_symbol(self, refused: Refused) -> None:
-        """A symbol that only a parameter's valid_shape names is no argument of the function: say so."""
+    def _explain_symbol(self, refused: Refused, stmt: ir.Stmt) -> None:
+        """A symbol that only a valid_shape names is no argument of the function: say so."""
         if refused.code != "undefined-name" or refused.name is None:
             return
         refused.message = f"{refused.message} in {self.function.name}"
         self.values[refused.name] = Value(ir.ScalarType(ir.DType.INDEX))  # reported once
+        result = stmt.type if isinstance(stmt, ir.Assign) and isinstance(stmt.type, ir.TileType) else None
+        if result is not None and refused.name in names_in(effective_view(result).valid):
+            refused.help = (
+                f"only the dimensions of tensor parameters are arguments by themselves, not what a valid_shape of "
+                f"pl.load or pl.TensorView names: pass it as the parameter {refused.name}: pl.Scalar[pl.INDEX]"
+            )
         for p in self.function.params:
             view = p.type.view if isinstance(p.type, ir.TensorType) else None
             if view is not None and view.valid and refused.name in names_in(view.valid):

@@ -20,7 +20,7 @@ LAYERS = [
     {"emit", "typing", "assembler"},
     {"shapes"},
     {"slots", "nodes", "windows", "members", "deferred"},
-    {"walk", "regions", "checks", "allocations", "places"},
+    {"walk", "regions", "checks", "allocations", "places", "composites", "collectives"},
     {"lower"},
     {"wrapper"},
     {"api", "examples"},

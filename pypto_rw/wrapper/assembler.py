@@ -32,19 +32,22 @@ class NotFound(FileNotFoundError):
 
 
 def locate(path: str | os.PathLike[str] | None = None) -> Path:
-    """The assembler: `path` if given, else under `PTOAS_ROOT` if set, else on `PATH`. Raises NotFound."""
-    if path is not None:
+    """The assembler: `path` (it or its folder) if given, else under `PTOAS_ROOT` if set, else on `PATH`.
+
+    Raises NotFound."""
+    if path is not None and not os.path.isdir(path):
         if found := shutil.which(os.fspath(path)):
             return Path(found).absolute()
         raise NotFound(f"no assembler at {os.fspath(path)}: it is no executable file")
-    root = os.environ.get("PTOAS_ROOT")
+    root = os.environ.get("PTOAS_ROOT") if path is None else os.fspath(path)
     if root:
         tried = [Path(root) / place for place in _PLACES]
         for candidate in tried:
             if candidate.is_file() and os.access(candidate, os.X_OK):
                 return candidate.absolute()
+        said = f"under PTOAS_ROOT={root}" if path is None else f"in {root}"
         places = ", ".join(map(str, tried))
-        raise NotFound(f"no assembler under PTOAS_ROOT={root}: none of {places} is an executable file")
+        raise NotFound(f"no assembler {said}: none of {places} is an executable file")
     if found := shutil.which("ptoas"):
         return Path(found).absolute()
     raise NotFound(

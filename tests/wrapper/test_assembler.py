@@ -101,7 +101,7 @@ def test_where_it_is_looked_for(tmp_path: Path, standin: Path, monkeypatch: pyte
         assert not os.access(root / place, os.X_OK)
         (root / place).chmod(0o755)
         assert locate() == root / place
-    assert locate(standin) == standin
+    assert locate(standin) == locate(standin.parent) == standin
     with pytest.raises(NotFound) as caught:
         locate(tmp_path / "nowhere")
     assert str(caught.value) == f"no assembler at {tmp_path}/nowhere: it is no executable file"

@@ -10,8 +10,7 @@ import pytest
 
 import pypto_rw
 from pypto_rw.commands import build as command
-from pypto_rw.syntax import parse
-from pypto_rw.wrapper import Assembler, Plan, Runtime, build
+from pypto_rw.wrapper import Runtime
 from tests.conftest import ROOT, Run
 from tests.wrapper.conftest import PROGRAMS, Compiles
 
@@ -112,30 +111,17 @@ import pypto.language as pl
 class Later:
     @pl.function(type=pl.FunctionType.AIV)
     def later(self, n: pl.Scalar[pl.INT32], w: pld.DistributedTensor[[4], pl.INT32], w_ctx: pld.CommCtxType):
+        pl.func_attr({"deferred_completion_waiter": True})
         pld.system.defer_wait(w, [1], n, cmp=1)
     @pl.function(type=pl.FunctionType.Orchestration, auto_scope=False)
     def run(self, n: pl.Scalar[pl.INT32], w: pld.DistributedTensor[[4], pl.INT32], w_ctx: pld.CommCtxType):
         with pl.scope():
             self.later(n, w, w_ctx)
 """
-LATER = (
-    "  func.func @later(%arg0: !pto.ptr<i32>, %arg1: i32, %arg2: !pto.ptr<i64>, "
-    "%__pypto_deferred_raw_args: !pto.ptr<i64>) {\n  return\n  }\n"
-)
 
 
 def test_deferred_completion(tmp_path: Path, standin: Path, parses: Compiles) -> None:
-    plan = Plan(
-        lambda module: LATER,
-        Assembler(standin, "a2a3", addresses=True),
-        "a2a3",
-        Runtime.HOST_BUILD_GRAPH,
-        dump=False,
-        reference=False,
-        filename="later.pyir",
-        folder=tmp_path,
-    )
-    files = build(parse(DEFERRED, filename="later.pyir"), DEFERRED, tmp_path, plan).files
+    files = pypto_rw.build(DEFERRED, tmp_path, ptoas=standin).files
     entry = files["kernels/aiv/later.cpp"].split("#endif\n")[-1]
     assert entry == (
         "    __gm__ ChipTensor* w_tensor = reinterpret_cast<__gm__ ChipTensor*>(args[0]);\n"

@@ -12,7 +12,7 @@ from pypto_rw.records import dataclass, field
 from pypto_rw.wrapper.manifest import Direction, Launched
 from pypto_rw.wrapper.names import Names
 from pypto_rw.wrapper.orchestration.callees import Program
-from pypto_rw.wrapper.orchestration.values import KIND, BrokenValue, TaskValue, TensorValue, Value
+from pypto_rw.wrapper.orchestration.values import KIND, BrokenValue, TensorValue, Value
 from pypto_rw.wrapper.units import CORE, Rejected, external_source
 
 _VERSION = re.compile(r"(\w+?)__(?:ssa|idx|iter|tmp)_v\d+(?:_\d+)?")
@@ -124,11 +124,6 @@ class Frame:
                 return value
             raise self.refused("operand-kind", f"{what} takes a tensor, but {expr.id} is {KIND[type(value)]}")
         raise self.refused("operand-kind", f"{what} takes a tensor variable, not an expression")
-
-    def task(self, name: str) -> TaskValue | None:
-        """The task id of that name, if it is one."""
-        value = self.look(name)
-        return value if isinstance(value, TaskValue) else None
 
     # ----------------------------------------------------------------------------------- kernels
 

@@ -10,7 +10,7 @@ from collections import Counter
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.nodes import names_in
-from pypto_rw.records import dataclass, replace
+from pypto_rw.records import dataclass
 from pypto_rw.wrapper.manifest import Direction, Launched
 from pypto_rw.wrapper.names import Unfit
 from pypto_rw.wrapper.orchestration.aliases import Aliases, reads, trailing_yield
@@ -18,6 +18,7 @@ from pypto_rw.wrapper.orchestration.callees import Program
 from pypto_rw.wrapper.orchestration.carries import Slot, at_yield, before_branches, before_loop, start_value
 from pypto_rw.wrapper.orchestration.expressions import c_type, cpp, scalar_type
 from pypto_rw.wrapper.orchestration.frame import Frame, Silenced, author_name
+from pypto_rw.wrapper.orchestration.scopes import scoped
 from pypto_rw.wrapper.orchestration.tasks import bind_item, dummy, launch
 from pypto_rw.wrapper.orchestration.tensors import MAKERS, allocate, is_create, is_ready, workspaces, write
 from pypto_rw.wrapper.orchestration.values import (
@@ -48,7 +49,7 @@ class Orchestration:
 
 def generate(module: ir.Module, function: ir.Function, *, target: str, filename: str) -> Orchestration:
     """C++ of the orchestration `function` of `module`. Raises OrchestrationRefused with all that is refused."""
-    function = _scoped(function)
+    function = scoped(function)
     frame = Frame(function, Program({f.name: f for f in module.functions}), target, filename, span=function.span)
     writer = _Writer(frame)
     lines = writer.entry()
@@ -64,31 +65,6 @@ class OrchestrationRefused(Exception):
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__(f"{len(diagnostics)} refusals")
         self.diagnostics = tuple(diagnostics)
-
-
-def _scoped(function: ir.Function) -> ir.Function:
-    """The function with its runtime scopes written out: around the body, every loop body and every branch."""
-    if dict(function.options).get("auto_scope") == ir.Bool(False):
-        return function
-    if any(
-        isinstance(s, ir.Scope) and s.call.callee == "scope" and not s.call.kwargs for s in ir.statements(function.body)
-    ):
-        return function
-
-    def around(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
-        return (ir.Scope(ir.Call("scope"), inside(body)),) if body else body
-
-    def inside(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
-        return tuple(
-            replace(s, body=around(s.body))
-            if isinstance(s, ir.For | ir.While)
-            else replace(s, body=around(s.body), orelse=None if s.orelse is None else around(s.orelse))
-            if isinstance(s, ir.If)
-            else s
-            for s in body
-        )
-
-    return replace(function, body=around(function.body))
 
 
 class _Writer:
