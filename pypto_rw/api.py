@@ -12,6 +12,7 @@ from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
+from pypto_rw.pipeline import STAGES, Task, run
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shelf import Shelf
@@ -35,6 +36,15 @@ class Lowered:
     mlir: str
     diagnostics: tuple[Diagnostic, ...] = ()
     module: ir.Module | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What `stop_after` gives: the module, its `.pyir` text, and warnings."""
+
+    pyir: str
+    diagnostics: tuple[Diagnostic, ...]
+    module: ir.Module
 
 
 def lower(
@@ -66,15 +76,47 @@ def lower(
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
-    module = parse(source, filename=filename)
-    unit = module.functions
-    if functions is not None:
-        known = {f.name for f in module.functions}
-        if missing := [f for f in functions if f not in known]:
-            raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
-        module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
+    with paused():
+        whole = parse(source, filename=filename)
+        module = run(_chosen(whole, functions, filename), task)
+    staged = {f.name: f for f in module.functions}
+    unit = tuple(staged.get(f.name, f) for f in whole.functions)
     text, found = _text(module, settings, rules, source, unit, ptoas=ptoas, assembler_checks=assembler_checks)
-    return Lowered(text, found, module)
+    return Lowered(text, (*task.notes, *found), module)
+
+
+def stop_after(
+    source: str,
+    *,
+    stage: str,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    rules: Sequence[str | Path] = (),
+    functions: Sequence[str] | None = None,
+) -> Staged:
+    """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
+
+    The text reads back as the same module, and lowers to the same `.pto` but for source places. Raises as `lower`."""
+    from pypto_rw.syntax import write  # only this function prints modules
+
+    _require(target, planner, ASSEMBLERS[0])
+    if stage not in STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
+    task = Task(Rulebook(tuple(rules)), TARGETS[target], planner, filename, source)
+    with paused():
+        module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
+    return Staged(write(module), tuple(task.notes), module)
+
+
+def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
+    if functions is None:
+        return module
+    known = {f.name for f in module.functions}
+    if missing := [f for f in functions if f not in known]:
+        raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
+    return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
 
 
 def _text(
@@ -159,8 +201,9 @@ def build(
     assembler = None
     if not skip_ptoas:
         assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
+    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
     plan = wrapper.Plan(
-        lambda module: _accepted(module, settings, rules, source, ptoas_version),
+        lambda module: _accepted(run(module, task), settings, rules, source, ptoas_version),
         assembler,
         settings.target,
         wanted,

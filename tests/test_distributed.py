@@ -219,8 +219,14 @@ def test_the_reference_text_has_only_the_marks_that_are_written() -> None:
 # ------------------------------------------------------------------------------------- mixed kernels
 MEMBER = f"{WINDOW}, {CELLS}, x: <16x64 FP32>, peer: pl.Scalar[pl.INT32], e: pl.Scalar[pl.INDEX], {CONTEXTS}"
 CUBE_STORE = """
+m: Mat 4096
+lb: Left 1024
+rb: Right 4096
 c: Acc 4096
-acc: <16x64 FP32 c> = pl.tile.load(x, [0, 0], [16, 64])
+a: <16x64 FP32 m> = pl.tile.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat)
+l: <16x16 FP32 lb> = pl.tile.extract(a, 0, 0, [16, 16], target_memory=pl.Mem.Left)
+r: <16x64 FP32 rb> = pl.tile.extract(a, 0, 0, [16, 64], target_memory=pl.Mem.Right)
+acc: <16x64 FP32 c> = pl.tile.matmul(l, r)
 v: pld.DistributedTensor[[16, 64], pl.FP32] = pl.tile.store(acc, [0, 0], w)
 """
 SYNC = "pl.system.sync_wait(e, pipe=pl.PipeType.MTE3)"
