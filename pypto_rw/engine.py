@@ -42,6 +42,15 @@ class Rewritten:
     findings: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the rules say of an op before memory is planned: its type, its refusals, what stands for it."""
+
+    deduced: Term | None
+    findings: tuple[Finding, ...]
+    legal: tuple[Term, ...]
+
+
 class Engine:
     """An e-graph with the rules for one target; remembers every shape it has rewritten.
 
@@ -57,6 +66,7 @@ class Engine:
         self._new_types: list[str] = []
         self._shapes: dict[str, int] = {}
         self._results: dict[str, Rewritten] = {}
+        self._answers: dict[str, Answer] = {}
         self._forms: set[str] = set()
         self._commands: dict[str, Any] = {}
         self._matched: set[str] = set()
@@ -121,6 +131,38 @@ class Engine:
                 deduced.get(k),
                 tuple(sorted(findings.get(k, ()), key=lambda f: (f.rule, f.message))),
             )
+
+    def ask(self, shape: str) -> Answer:
+        """The type, the refusals and the legalizations of one shape; nothing is lowered."""
+        known = self._answers.get(shape)
+        if known is not None:
+            return known
+        self._load("core/stages")
+        k = len(self._answers)
+        lines = [*self._new_types, f"(set (question {k}) {shape})"]
+        self._new_types.clear()
+        try:
+            self._text("\n".join(lines))
+            for ruleset in ("facts", "deduce", "check", "legalize"):
+                self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
+            deduced = self._table("deduced-of").get(k)
+            findings = tuple(
+                sorted(
+                    (Finding(*key[2:]) for key, _ in self._rows("report") if key[1] == k),
+                    key=lambda f: (f.rule, f.message),
+                )
+            )
+            legal = tuple(sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == k), key=str))
+            # a table that is read whole must stay small
+            self._text("\n".join(f"(delete ({table} {k}))" for table in ("question", "deduced-of")))
+        except CompileError:
+            raise
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise InternalError(f"the rules failed: {error}") from error
+        answer = self._answers[shape] = Answer(deduced, findings, legal)
+        return answer
 
     def result(self, shape: str) -> Rewritten:
         """What the rules said of a shape that went through `rewrite`."""

@@ -90,11 +90,13 @@ class _Key:
     """A shape under construction: operand positions and run-time extents, numbered as they come."""
 
     operands: list[Operand] = field(default_factory=list)
+    sources: list[ir.Expr | None] = field(default_factory=list)  # the expression behind each operand
     extents: list[ir.Expr] = field(default_factory=list)
     places: tuple[dict[object, int], dict[object, int], dict[object, int]] = field(default_factory=lambda: ({}, {}, {}))
 
-    def position(self, operand: Operand) -> int:
+    def position(self, operand: Operand, source: ir.Expr | None = None) -> int:
         self.operands.append(operand)
+        self.sources.append(source)
         return len(self.operands) - 1
 
 
@@ -230,7 +232,7 @@ class Shaper:
     def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
         expr = self.resolved(expr)
         operand = self.scalar(expr)
-        k = key.position(operand)
+        k = key.position(operand, expr)
         if isinstance(operand, Const):
             if (literal or operand.dtype == "BOOL") and isinstance(operand.value, int):
                 if not -WIDE < operand.value < WIDE:
@@ -270,10 +272,29 @@ class Shaper:
         """Instance of a call whose result type is asked for, and the run-time extents its type may name."""
         return self._call(call, signature, lambda key: f"(res {self._interned('(untyped)')} (nowhere))", None)
 
-    def _call(
-        self, call: ir.Call, signature: Signature, result: Callable[[_Key], str], name: str | None
-    ) -> tuple[Instance, tuple[ir.Expr, ...]]:
+    def asked(
+        self, call: ir.Call, signature: Signature, result: ir.Type | None
+    ) -> tuple[str, tuple[ir.Expr | None, ...], tuple[ir.Expr, ...]]:
+        """Shape of a call before memory is planned, the expressions behind its operands, its run-time extents."""
         key = _Key()
+        instance, extents = self._call(
+            call,
+            signature,
+            lambda key: f"(res {self._type_term(key, result) if result else self._interned('(untyped)')} (nowhere))",
+            None,
+            key,
+        )
+        return instance.shape, tuple(key.sources), extents
+
+    def _call(
+        self,
+        call: ir.Call,
+        signature: Signature,
+        result: Callable[[_Key], str],
+        name: str | None,
+        key: _Key | None = None,
+    ) -> tuple[Instance, tuple[ir.Expr, ...]]:
+        key = key or _Key()
         arguments = bind(call, signature)
         parts = []
         for p in signature.parameters:
@@ -428,7 +449,7 @@ class Shaper:
         if kind == "scalar":
             return self._scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
-        k = key.position(Var(expr.id))
+        k = key.position(Var(expr.id), expr)
         return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
 
     def _place(self, key: _Key, value: Value) -> str:

@@ -1,0 +1,91 @@
+"""Asks the rules about a call: its type, its refusals, and what stands for it before memory is planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pypto_rw import ir
+from pypto_rw.engine import Engine, Finding, Term
+from pypto_rw.rulebook import Signature
+from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name
+from pypto_rw.typing import type_of
+from pypto_rw.unit import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the rules say of one call.
+
+    `sources` are the expressions behind its operands and `extents` its run-time extents, both by number."""
+
+    type: ir.Type | None
+    findings: tuple[Finding, ...]
+    legal: tuple[Term, ...]
+    sources: tuple[ir.Expr | None, ...]
+    extents: tuple[ir.Expr, ...]
+
+
+class Asker:
+    """Values of one function by name, and questions about its calls."""
+
+    def __init__(self, engine: Engine, surroundings: Surroundings) -> None:
+        self.engine = engine
+        self.values: dict[str, Value] = {}
+        self.shaper = Shaper(engine, self.values.get, addresses=True, surroundings=surroundings)
+
+    def signature(self, call: ir.Call) -> Signature:
+        """The signature of an op; Refused where no rule file declares it."""
+        if not self.engine.load_op(call.callee):
+            near = ", ".join(self.engine.rulebook.nearest(call.callee))
+            types = ", ".join(
+                kind_name(self.values[a.id].type) for a in call.args if isinstance(a, ir.Name) and a.id in self.values
+            )
+            raise Refused(
+                "unknown-op",
+                f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
+                call.span,
+                f"the nearest ops are {near}" if near else "",
+            )
+        found = self.engine.rulebook.signature(call.callee)
+        assert found is not None
+        return found
+
+    def ask(self, call: ir.Call, result: ir.Type | None = None) -> Answer:
+        """What the rules say of `call`, whose result has the type `result` where that is known."""
+        shape, sources, extents = self.shaper.asked(call, self.signature(call), result)
+        said = self.engine.ask(shape)
+        deduced = type_of(said.deduced, extents) if said.deduced is not None else None
+        return Answer(deduced, said.findings, said.legal, sources, extents)
+
+    def refused(self, finding: Finding, call: ir.Call) -> Refused:
+        """A finding of the rules as a refusal of the call."""
+        return Refused(
+            finding.rule.rsplit("/", 1)[-1],
+            finding.message,
+            call.span,
+            finding.help,
+            self.engine.rule_place(finding.rule),
+        )
+
+    def value(self, name: str, t: ir.Type, call: ir.Call) -> Value:
+        """What is known of the result of a call: its type, and how it came to be."""
+        signature = self.signature(call)
+        value = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
+        arguments = bind(call, signature)
+        if trait := signature.trait("in-place"):
+            source = self._of(arguments.get(trait[0]))
+            if source is not None:
+                value = Value(t, place=source.place, origin=source.origin, window=source.window)
+        if trait := signature.trait("makes"):
+            value = Value(t, place=value.place, origin=trait[0])
+        if trait := signature.trait("makes-window"):
+            source, offsets = self._of(arguments.get(trait[0])), arguments.get(trait[1])
+            window = None
+            if source is not None and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
+                row, col = map(self.shaper.resolved, offsets.items)
+                window = Window(source.place[2], row, col)
+            value = Value(t, place=value.place, origin="window", window=window)
+        return value
+
+    def _of(self, expr: ir.Expr | None) -> Value | None:
+        return self.values.get(expr.id) if isinstance(expr, ir.Name) else None

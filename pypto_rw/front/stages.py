@@ -1,0 +1,41 @@
+"""The front stages, each a function from module to module.
+
+    authored --typed--> every variable has a type --legal--> tile level: spaces, layouts, native ops
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import CompileError, Diagnostic
+from pypto_rw.engine import Engine
+from pypto_rw.front.ssa import single_assignment
+from pypto_rw.front.typed import Typer
+from pypto_rw.shapes import Refused
+from pypto_rw.unit import surroundings_of
+
+_DEVICE = frozenset({"InCore", "AIC", "AIV"})
+
+
+def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "") -> ir.Module:
+    """`module` with full op names, one call a statement, and a type at every variable.
+
+    Raises CompileError with every refusal."""
+    if any(f.kind in _DEVICE for f in module.functions):  # what runs on the host is no part of a kernel
+        module = replace(module, functions=tuple(f for f in module.functions if f.kind in _DEVICE))
+    reserved = frozenset(n for n, _ in module.dynamic) | {n for c in module.constants for n in c.targets}
+    diagnostics: list[Diagnostic] = []
+    functions = []
+    for function in module.functions:
+        try:
+            single = single_assignment(function, reserved)
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
+            continue
+        typer = Typer(engine, single, surroundings_of(single, module.functions), filename)
+        functions.append(typer.function())
+        diagnostics += typer.diagnostics
+    if diagnostics:
+        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+    return replace(module, functions=tuple(functions))
