@@ -91,6 +91,7 @@ class _Key:
 
     operands: list[Operand] = field(default_factory=list)
     sources: list[ir.Expr | None] = field(default_factory=list)  # the expression behind each operand
+    owners: list[str] = field(default_factory=list)  # the parameter each operand belongs to
     extents: list[ir.Expr] = field(default_factory=list)
     places: tuple[dict[object, int], dict[object, int], dict[object, int]] = field(default_factory=lambda: ({}, {}, {}))
 
@@ -98,6 +99,15 @@ class _Key:
         self.operands.append(operand)
         self.sources.append(source)
         return len(self.operands) - 1
+
+
+class Asked(NamedTuple):
+    """A call as a shape, with the expression and the parameter behind each operand, and its run-time extents."""
+
+    shape: str
+    sources: tuple[ir.Expr | None, ...]
+    owners: tuple[str, ...]
+    extents: tuple[ir.Expr, ...]
 
 
 class Shaper:
@@ -272,10 +282,8 @@ class Shaper:
         """Instance of a call whose result type is asked for, and the run-time extents its type may name."""
         return self._call(call, signature, lambda key: f"(res {self._interned('(untyped)')} (nowhere))", None)
 
-    def asked(
-        self, call: ir.Call, signature: Signature, result: ir.Type | None
-    ) -> tuple[str, tuple[ir.Expr | None, ...], tuple[ir.Expr, ...]]:
-        """Shape of a call before memory is planned, the expressions behind its operands, its run-time extents."""
+    def asked(self, call: ir.Call, signature: Signature, result: ir.Type | None) -> Asked:
+        """A call as a question before memory is planned."""
         key = _Key()
         instance, extents = self._call(
             call,
@@ -284,7 +292,7 @@ class Shaper:
             None,
             key,
         )
-        return instance.shape, tuple(key.sources), extents
+        return Asked(instance.shape, tuple(key.sources), tuple(key.owners), extents)
 
     def _call(
         self,
@@ -304,6 +312,7 @@ class Shaper:
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
                 expr = self._adopted(expr, arguments.get(p.like))
             parts.append(self._argument(key, p, expr, call))
+            key.owners += [p.name] * (len(key.operands) - len(key.owners))
         res = result(key)
         if signature.generic:
             body = " ".join(x for x in parts if x != "(none)")

@@ -16,12 +16,14 @@ from pypto_rw.unit import Surroundings
 class Answer:
     """What the rules say of one call.
 
-    `sources` are the expressions behind its operands and `extents` its run-time extents, both by number."""
+    `sources` and `owners` are the expressions and parameters behind its operands, `extents` its run-time extents,
+    each by number."""
 
     type: ir.Type | None
     findings: tuple[Finding, ...]
     legal: tuple[Term, ...]
     sources: tuple[ir.Expr | None, ...]
+    owners: tuple[str, ...]
     extents: tuple[ir.Expr, ...]
 
 
@@ -52,10 +54,10 @@ class Asker:
 
     def ask(self, call: ir.Call, result: ir.Type | None = None) -> Answer:
         """What the rules say of `call`, whose result has the type `result` where that is known."""
-        shape, sources, extents = self.shaper.asked(call, self.signature(call), result)
-        said = self.engine.ask(shape)
-        deduced = type_of(said.deduced, extents) if said.deduced is not None else None
-        return Answer(deduced, said.findings, said.legal, sources, extents)
+        asked = self.shaper.asked(call, self.signature(call), result)
+        said = self.engine.ask(asked.shape)
+        deduced = type_of(said.deduced, asked.extents) if said.deduced is not None else None
+        return Answer(deduced, said.findings, said.legal, asked.sources, asked.owners, asked.extents)
 
     def refused(self, finding: Finding, call: ir.Call) -> Refused:
         """A finding of the rules as a refusal of the call."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
+from pypto_rw.front.legal import Legalizer
 from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.shapes import Refused
@@ -36,6 +37,21 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         typer = Typer(engine, single, surroundings_of(single, module.functions), filename)
         functions.append(typer.function())
         diagnostics += typer.diagnostics
+    if diagnostics:
+        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+    return replace(module, functions=tuple(functions))
+
+
+def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "") -> ir.Module:
+    """A typed `module` at tile level: every op is one the target has, every tile where its ops read it.
+
+    Raises CompileError with every refusal."""
+    diagnostics: list[Diagnostic] = []
+    functions = []
+    for function in module.functions:
+        legalizer = Legalizer(engine, function, surroundings_of(function, module.functions), filename)
+        functions.append(legalizer.function())
+        diagnostics += legalizer.diagnostics
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))

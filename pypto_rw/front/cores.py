@@ -1,0 +1,37 @@
+"""Which core a kernel runs on: its tiles tell. A kernel typed InCore becomes AIC (cube) or AIV (vector)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pypto_rw import ir
+from pypto_rw.shapes import Refused
+
+_CUBE = frozenset(
+    {ir.Space.Mat, ir.Space.Left, ir.Space.Right, ir.Space.Acc, ir.Space.Bias, ir.Space.LeftScale, ir.Space.RightScale}
+)
+
+
+def placed_on_core(function: ir.Function) -> ir.Function:
+    """`function` as an AIC or AIV sub-worker. Raises Refused for a kernel that needs both cores."""
+    if function.kind != "InCore":
+        return function
+    cube = vector = None
+    for stmt in ir.statements(function.body):
+        t = stmt.type if isinstance(stmt, ir.Assign | ir.Yield) else None
+        if isinstance(t, ir.TileType) and t.space is not None:
+            if t.space in _CUBE:
+                cube = cube or stmt
+            else:
+                vector = vector or stmt
+    if cube and vector:
+        raise Refused(
+            "mixed-kernel",
+            f"{function.name} uses both cores: {cube.targets[0]} is a cube tile, {vector.targets[0]} a vector tile; "
+            "splitting such a kernel needs the tensor-level pipeline, which this compiler does not have",
+            max(cube.span, vector.span, key=lambda s: s.line),
+            "write an AIC and an AIV function that exchange tiles with pl.tpush_to_… and pl.tpop_from_…",
+        )
+    core = "AIC" if cube else "AIV"
+    options = (("level", ir.Symbol(f"Level.{core}")), ("role", ir.Symbol("Role.SubWorker")))
+    return replace(function, kind=core, options=options, self_=False)
