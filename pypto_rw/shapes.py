@@ -310,7 +310,7 @@ class Shaper:
             if expr is None and p.default is not None and p.default in {q.name for q in signature.parameters}:
                 expr = arguments.get(p.default)
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
-                expr = self._adopted(expr, arguments.get(p.like))
+                expr = self.adopted(expr, p, signature, arguments)
             parts.append(self._argument(key, p, expr, call))
             key.owners += [p.name] * (len(key.operands) - len(key.owners))
         res = result(key)
@@ -381,12 +381,25 @@ class Shaper:
         shape = f"(parameter {_vec(dims)} {_vec(strides)} {r})"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), param.name)
 
-    def _adopted(self, literal: ir.Int, like: ir.Expr | None) -> ir.Expr:
-        found = self.lookup(like.id) if isinstance(like, ir.Name) else None
-        dtype = getattr(found.type, "dtype", None) if found else None
+    def adopted(self, literal: ir.Int, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.Expr:
+        """A bare integer in the dtype that `p` is like: a dtype, a parameter that is one, or an operand that has one."""
+        dtype = self.like(p, signature, arguments)
         if dtype is None:
             return literal
         return ir.Float(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
+
+    def like(self, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.DType | None:
+        """The dtype that a constant for `p` takes; None when the signature names none."""
+        if p.like is None or p.like in ir.DType.__members__:
+            return ir.DType[p.like] if p.like else None
+        expr = arguments.get(p.like)
+        if isinstance(expr, ir.Symbol):
+            return ir.DType.__members__.get(expr.path.rsplit(".", 1)[-1])
+        if expr is None:
+            default = next((q.default for q in signature.parameters if q.name == p.like), None)
+            return ir.DType.__members__.get(default or "")
+        found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
+        return getattr(found.type, "dtype", None) if found else None
 
     def _argument(self, key: _Key, p: Parameter, expr: ir.Expr | None, call: ir.Call) -> str:
         if p.kind in CONTEXT_KINDS:

@@ -80,6 +80,8 @@ class Asker:
                 value = Value(t, place=source.place, origin=source.origin, window=source.window)
         if trait := signature.trait("makes"):
             value = Value(t, place=value.place, origin=trait[0])
+        if trait := signature.trait("marks"):
+            value = Value(t, place=value.place, origin=trait[0])
         if trait := signature.trait("makes-window"):
             source, offsets = self._of(arguments.get(trait[0])), arguments.get(trait[1])
             window = None

@@ -13,11 +13,11 @@ _FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
 
 
 def resolved(call: ir.Call, asker: Asker) -> ir.Call:
-    """`call` under its op's full name, bare integer constants in the dtype that the op asks for.
+    """`call` under its op's full name, its constants as the op takes them.
 
     Raises Refused when no op has that name."""
     call = replace(call, callee=_op(call, asker))
-    return _adopted(call, asker.signature(call), asker)
+    return _arguments(call, asker.signature(call), asker)
 
 
 def kind(expr: ir.Expr, asker: Asker) -> str:
@@ -53,19 +53,27 @@ def _op(call: ir.Call, asker: Asker) -> str:
     )
 
 
-def _adopted(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
-    """A bare integer takes the dtype of the operand (or the dtype) that the op's signature names."""
+def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
+    """The arguments as the op takes them: codes for their names, constants in the dtype that the signature names."""
+    trailing = (signature.trait("trailing") or ("",))[0]
+    if any(k == trailing for k, _ in call.kwargs):
+        last = next(a for k, a in call.kwargs if k == trailing)
+        call = replace(call, args=(*call.args, last), kwargs=tuple(a for a in call.kwargs if a[0] != trailing))
+    codes = {t[1:3]: int(t[3]) for t in signature.traits if t[0] == "code-name"}
+    stamped = signature.trait("stamped") or ("", "")
     arguments = bind(call, signature)
     new: dict[int, ir.Expr] = {}
     for p in signature.parameters:
         expr = arguments.get(p.name)
-        if p.like is None or not isinstance(expr, ir.Int) or expr.dtype is not ir.DType.INDEX:
-            continue
-        dtype = _dtype(p.like, arguments.get(p.like), asker)
-        if dtype is not None:
-            new[id(expr)] = (
-                ir.Float(float(expr.value), dtype) if dtype in FLOATS else ir.Int(expr.value, dtype)
-            )
+        if isinstance(expr, ir.Str | ir.Symbol):
+            word = expr.value if isinstance(expr, ir.Str) else expr.path.rsplit(".", 1)[-1]
+            if (p.name, word) in codes:
+                new[id(expr)] = ir.Int(codes[p.name, word])
+        elif isinstance(expr, ir.Int | ir.Float) and p.name == stamped[0]:
+            dtype = asker.shaper.like(p, signature, arguments)
+            new[id(expr)] = _stamped(expr, dtype, call) if dtype is not None else expr
+        elif isinstance(expr, ir.Int) and expr.dtype is ir.DType.INDEX and p.like is not None:
+            new[id(expr)] = asker.shaper.adopted(expr, p, signature, arguments)
     if not new:
         return call
     return replace(
@@ -75,11 +83,17 @@ def _adopted(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
     )
 
 
-def _dtype(like: str, argument: ir.Expr | None, asker: Asker) -> ir.DType | None:
-    if like in ir.DType.__members__:
-        return ir.DType[like]
-    if isinstance(argument, ir.Symbol):
-        last = argument.path.rsplit(".", 1)[-1]
-        return ir.DType[last] if last in ir.DType.__members__ else None
-    found = asker.values.get(argument.id) if isinstance(argument, ir.Name) else None
-    return getattr(found.type, "dtype", None) if found is not None else None
+def _stamped(constant: ir.Int | ir.Float, dtype: ir.DType, call: ir.Call) -> ir.Expr:
+    """A constant in the dtype, a value of an unsigned dtype as the signed one of the same bits."""
+    if dtype in FLOATS:
+        return ir.Float(float(constant.value), dtype)
+    value = int(constant.value)
+    if value != constant.value:
+        raise Refused(
+            "scalar-value", f"{call.callee}: {constant.value} is no {dtype.value}", call.span, "write an integer"
+        )
+    if dtype.value.startswith("UINT"):
+        bits = int(dtype.value[4:])
+        value = (value + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+        dtype = ir.DType[dtype.value[1:]]
+    return ir.Int(value, dtype)
