@@ -46,8 +46,9 @@ class Legalizer:
         return placed_on_core(replace(self.source, body=body))
 
     def block(self, body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
-        """Legal statements of a block."""
+        """Legal statements of a block; a move inside it is not seen after it."""
         out: list[ir.Stmt] = []
+        outer, self.moved = self.moved, dict(self.moved)
         for stmt in body:
             try:
                 self.statement(stmt, out)
@@ -57,6 +58,7 @@ class Legalizer:
                     if isinstance(inner, ir.Assign | ir.Yield):
                         for name in inner.targets:
                             self.values.setdefault(name, Value(inner.type or ir.OpaqueType("pl.UnknownType")))
+        self.moved = outer
         return out
 
     def statement(self, stmt: ir.Stmt, out: list[ir.Stmt]) -> None:
@@ -65,8 +67,7 @@ class Legalizer:
             case ir.Assign(value=ir.Call()) | ir.Evaluate(value=ir.Call()):
                 self.call(stmt, out, 0)
             case ir.Assign():
-                self._other(stmt)
-                out.append(stmt)
+                out.append(self._other(stmt))
             case ir.For():
                 self._heads(stmt)
                 body = self._region(stmt.body, stmt.carried)
@@ -82,11 +83,15 @@ class Legalizer:
             case _:
                 out.append(stmt)
 
-    def _other(self, stmt: ir.Assign) -> None:
+    def _other(self, stmt: ir.Assign) -> ir.Assign:
         value, name = stmt.value, stmt.targets[0]
         if isinstance(value, ir.Name) and value.id in self.values:
-            self.values[name] = replace(self.values[value.id], type=stmt.type or self.values[value.id].type)
-            return
+            found = self.values[value.id]
+            t = found.type if isinstance(found.type, ir.TileType) else stmt.type or found.type
+            if isinstance(t, ir.TileType) and isinstance(stmt.type, ir.TileType):
+                t = replace(t, memref=stmt.type.memref)
+            self.values[name] = replace(found, type=t)
+            return replace(stmt, type=t)
         t = stmt.type or ir.OpaqueType("pl.UnknownType")
         known = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
         if isinstance(t, ir.ScalarType):
@@ -98,6 +103,7 @@ class Legalizer:
                 constant=constant if isinstance(constant, ir.Int | ir.Float) else None,
             )
         self.values[name] = known
+        return stmt
 
     def _heads(self, stmt: ir.For | ir.While) -> None:
         if isinstance(stmt, ir.For):
@@ -162,11 +168,13 @@ class Legalizer:
         call = self._placed(call, out, steps)
         answer = self.asker.ask(call)
         t = stmt.type if isinstance(stmt, ir.Assign) else None
-        if isinstance(t, ir.TileType) and t.space is None and isinstance(answer.type, ir.TileType):
-            if answer.type.space is None and (call := _on_chip(call, self.asker.signature(call))):
+        if isinstance(t, ir.TileType) and isinstance(answer.type, ir.TileType):
+            if answer.type.space is None:
+                call = _on_chip(call, self.asker.signature(call), t.space or ir.Space.Vec)
                 answer = self.asker.ask(call)
             assert isinstance(answer.type, ir.TileType)
-            t = replace(answer.type, memref=t.memref)
+            if t.space is None:
+                t = replace(answer.type, memref=t.memref)
         stmt = replace(stmt, value=call, type=t) if isinstance(stmt, ir.Assign) else replace(stmt, value=call)
         if answer.legal:
             self._replace(stmt, name, answer, out, steps + 1)
@@ -197,7 +205,9 @@ class Legalizer:
 
     def _in_space(self, name: str, space: str, call: ir.Call, out: list[ir.Stmt], steps: int) -> str:
         """The variable that holds `name` in another memory space; it is moved there on its first use."""
-        made = self._fresh(f"{name}_{space}")
+        if (name, space) in self.moved:
+            return self.moved[name, space]
+        made = self.moved[name, space] = self._fresh(f"{name}_{space}")
         move = ir.Call("tile.move", (ir.Name(name),), (("target_memory", ir.Symbol(f"Mem.{space}")),), (), call.span)
         self._make(made, move, out, steps)
         return made
@@ -275,12 +285,12 @@ class Legalizer:
         return new
 
 
-def _on_chip(call: ir.Call, signature: Signature) -> ir.Call:
-    """`call` with a memory space for its result: Vec, where its author leaves the choice."""
+def _on_chip(call: ir.Call, signature: Signature, space: ir.Space) -> ir.Call:
+    """`call` with a memory space for its result, which its author left open."""
     position = next((k for k, p in enumerate(signature.parameters) if p.name == "target_memory"), None)
     if position is None:
         raise Refused("no-space", f"{call.callee}: the memory space of the result is not known", call.span)
-    return replace(call, kwargs=(*call.kwargs, ("target_memory", ir.Symbol("Mem.Vec"))))
+    return replace(call, kwargs=(*call.kwargs, ("target_memory", ir.Symbol(f"Mem.{space.value}"))))
 
 
 def _last_result(op: Term) -> Term:

@@ -11,6 +11,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
 from pypto_rw.front.legal import Legalizer
+from pypto_rw.front.simplify import simplified
 from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.shapes import Refused
@@ -49,9 +50,15 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     diagnostics: list[Diagnostic] = []
     functions = []
     for function in module.functions:
-        legalizer = Legalizer(engine, function, surroundings_of(function, module.functions), filename)
-        functions.append(legalizer.function())
-        diagnostics += legalizer.diagnostics
+        surroundings = surroundings_of(function, module.functions)
+        try:
+            function = simplified(function)
+            legalizer = Legalizer(engine, function, surroundings, filename)
+            functions.append(legalizer.function())
+            diagnostics += legalizer.diagnostics
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))
+
