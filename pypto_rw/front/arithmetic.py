@@ -122,6 +122,11 @@ class Arithmetic:
                     return left
                 if isinstance(left, ir.Binary) and left.op == "*" and isinstance(left.right, ir.Int):
                     return replace(left, right=replace(right, value=right.value * left.right.value))
+                if isinstance(left, ir.Binary) and left.op in ("+", "-") and isinstance(left.right, ir.Int):
+                    scaled = self._linear(replace(left, op="*", right=right))
+                    return self._linear(
+                        replace(left, left=scaled, right=replace(left.right, value=left.right.value * right.value))
+                    )
             return replace(e, left=left, right=right)
         if isinstance(right, ir.Int) and right.value == 0:
             return left

@@ -77,9 +77,10 @@ class Legalizer:
                 out.append(replace(stmt, body=tuple(self._region(stmt.body, stmt.carried))))
             case ir.If():
                 then = self.block(stmt.body)
-                orelse = tuple(self.block(stmt.orelse)) if stmt.orelse is not None else None
-                self._merged(then, list(orelse or ()))
-                out.append(replace(stmt, body=tuple(then), orelse=orelse))
+                orelse = self.block(stmt.orelse or ())
+                self._merged(then, orelse)
+                other = tuple(orelse) if stmt.orelse is not None else None
+                out.append(replace(stmt, body=tuple(then), orelse=other))
             case _:
                 out.append(stmt)
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pypto_rw import ir
 from pypto_rw.front.arithmetic import Arithmetic
+from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, reads, replaced
 from pypto_rw.scalars import WIDE, Bounds, bounds, dtype_of
 from pypto_rw.shapes import Refused
@@ -166,9 +167,9 @@ class _Simplifier:
         body = stmt.body[:-1] if end else stmt.body
         values = initial
         for number, value in enumerate(trips):
-            own = {n: self._fresh(n) if number else n for n in dict.fromkeys(_defined(body))}
+            own = {n: self._fresh(n) if number else n for n in dict.fromkeys(defined(body))}
             self.stands.update({stmt.variable: value, **dict(zip(stmt.carried, values, strict=False))})
-            copy = _copied(body, own) if number else body
+            copy = copied(body, own) if number else body
             out += self.block(copy)
             if end is not None:
                 ends = replaced(end.values, lambda n, own=own: ir.Name(own.get(n, n)))
@@ -184,45 +185,6 @@ class _Simplifier:
             new = f"{name}_{number}"
         self.taken.add(new)
         return new
-
-
-def _defined(body: tuple[ir.Stmt, ...]) -> list[str]:
-    out = []
-    for stmt in ir.statements(body):
-        match stmt:
-            case ir.Assign() | ir.Yield():
-                out += stmt.targets
-            case ir.For():
-                out += (stmt.variable, *stmt.carried)
-            case ir.While():
-                out += stmt.carried
-    return out
-
-
-def _copied(body: tuple[ir.Stmt, ...], own: dict[str, str]) -> tuple[ir.Stmt, ...]:
-    """A block with every name it defines renamed."""
-
-    def new(name: str) -> str:
-        return own.get(name, name)
-
-    def copy(stmt: ir.Stmt) -> ir.Stmt:
-        read = replaced(stmt, lambda n: ir.Name(new(n)))
-        match read:
-            case ir.Assign() | ir.Yield():
-                return replace(read, targets=tuple(map(new, read.targets)))
-            case ir.For():
-                body = tuple(map(copy, stmt.body))  # type: ignore[union-attr]
-                return replace(read, variable=new(read.variable), carried=tuple(map(new, read.carried)), body=body)
-            case ir.While():
-                body = tuple(map(copy, stmt.body))  # type: ignore[union-attr]
-                return replace(read, carried=tuple(map(new, read.carried)), body=body)
-            case ir.If():
-                assert isinstance(stmt, ir.If)
-                orelse = None if stmt.orelse is None else tuple(map(copy, stmt.orelse))
-                return replace(read, body=tuple(map(copy, stmt.body)), orelse=orelse)
-        return read
-
-    return tuple(map(copy, body))
 
 
 def _without_dead(

@@ -102,7 +102,7 @@ class _Versions:
         each = [list(dict.fromkeys(assigned(b[:-1] if e else b))) for b, e in zip(blocks, ends, strict=True)]
         merged = [
             n
-            for n in dict.fromkeys((*each[0], *each[1]))
+            for n in sorted({*each[0], *each[1]})
             if n in after and n not in names and (n in before or (n in each[0] and n in each[1]))
         ]
         inner = (after - set(names)) | set(merged)
@@ -160,7 +160,7 @@ class _Versions:
         upward = live_after(body, ends)[1] - own  # what a round reads of the round before
         new = [
             n
-            for n in dict.fromkeys(assigned(body))
+            for n in sorted(set(assigned(body)))
             if n in self.now and n not in own and n not in results and (n in after or n in upward or n in again)
         ]
         start = tuple(ir.Name(self.now[n]) for n in new)

@@ -54,7 +54,12 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         try:
             function = simplified(function)
             legalizer = Legalizer(engine, function, surroundings, filename)
-            functions.append(legalizer.function())
+            function = legalizer.function()
+            if any(isinstance(s, ir.For) and s.kind == "pipeline" for s in ir.statements(function.body)):
+                from pypto_rw.front.pipeline import replicated  # few kernels have such a loop
+
+                function = simplified(replicated(function, engine.rulebook))
+            functions.append(function)
             diagnostics += legalizer.diagnostics
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
