@@ -206,31 +206,53 @@ class _Pipelines:
         return None
 
     def _loads_first(self, body: list[ir.Stmt]) -> list[ir.Stmt]:
-        """Loads ahead of everything that they do not need; a load after a store to its tensor stays behind it."""
-        early: list[ir.Stmt] = []
-        late: list[ir.Stmt] = []
-        behind: set[str] = set()  # names that what stays defines
-        written: set[str] = set()
+        """Loads ahead of the computations, then the stores of tiles from outside; accesses of one tensor keep their order."""
+        loads: list[ir.Stmt] = []
+        stores: list[ir.Stmt] = []
+        rest: list[ir.Stmt] = []
+        behind: set[str] = set()  # names that the rest defines
+        written: set[str] = set()  # tensors that a store writes
+        loaded: set[str] = set()  # what the early loads define
+        read: set[str] = set()  # tensors that a load in the rest reads
         for stmt in body:
-            if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
-                signature = self.rulebook.signature(stmt.value.callee)
-                args = stmt.value.args
-                source = args[0].id if args and isinstance(args[0], ir.Name) else ""
-                into = signature.trait("in-place") if signature else None
-                if stmt.value.callee == "tile.load" and not behind & set(reads(stmt)):
-                    if self.roots.get(source, source) not in written:
-                        early.append(stmt)
-                        continue
-                if into is not None and isinstance(stmt.type, ir.TensorType):
-                    position = [p.name for p in signature.parameters].index(into[0]) if signature else 0
-                    target = args[position] if position < len(args) else None
-                    if isinstance(target, ir.Name):
-                        root = self.roots.get(target.id, target.id)
-                        self.roots[stmt.targets[0]] = root
-                        written.add(root)
+            source, target = self._accesses(stmt)
+            free = not behind & set(reads(stmt))
+            if source and free and source not in written:
+                loads.append(stmt)
+                loaded |= set(defined((stmt,)))
+                continue
+            if source:
+                read.add(source)
+            if target:
+                free = free and target not in read and not loaded & set(reads(stmt))
+                written.add(target)
+                if free:
+                    stores.append(stmt)
+                    continue
             behind |= set(defined((stmt,)))
-            late.append(stmt)
-        return [*early, *late]
+            rest.append(stmt)
+        return [*loads, *stores, *rest]
+
+    def _accesses(self, stmt: ir.Stmt) -> tuple[str, str]:
+        """The tensor that a statement loads from and the one that it stores into, "" for none."""
+        call = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
+        signature = self.rulebook.signature(call.callee) if isinstance(call, ir.Call) else None
+        if not isinstance(call, ir.Call) or signature is None:
+            return "", ""
+        if call.callee == "tile.load":
+            return self._root(call.args[0]), ""
+        into = signature.trait("in-place")
+        position = [p.name for p in signature.parameters].index(into[0]) if into else len(call.args)
+        if position >= len(call.args) or signature.parameters[position].kind != "tensor":
+            return "", ""
+        root = self._root(call.args[position])
+        if isinstance(stmt, ir.Assign):
+            self.roots[stmt.targets[0]] = root
+        return "", root
+
+    def _root(self, expr: ir.Expr) -> str:
+        name = expr.id if isinstance(expr, ir.Name) else ""
+        return self.roots.get(name, name)
 
     def _fresh(self, name: str) -> str:
         new, number = name, 0
