@@ -10,6 +10,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
+from pypto_rw.pipeline import Task, run
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.syntax import parse
 
@@ -56,8 +57,10 @@ def lower(
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+    task = Task(engine.rulebook, settings.target, planner, filename, source)
     try:
-        return Lowered(lower_module(module, engine, settings, source), module=module)
+        module = run(module, task)
+        return Lowered(lower_module(module, engine, settings, source), tuple(task.notes), module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:

@@ -138,7 +138,7 @@ class Engine:
         if known is not None:
             return known
         self._load("core/stages")
-        k = len(self._answers)
+        k = -1 - len(self._answers)  # shapes are numbered from 0
         lines = [*self._new_types, f"(set (question {k}) {shape})"]
         self._new_types.clear()
         try:

@@ -94,7 +94,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """One file: its text and what it declares."""
+    """One file: its text and what it declares; `facts` are its top-level facts whose first argument is a string."""
 
     name: str
     path: Path
@@ -102,6 +102,7 @@ class RuleFile:
     signatures: tuple[Signature, ...] = ()
     forms: tuple[Form, ...] = ()
     requires: tuple[str, ...] = ()
+    facts: tuple[tuple[str, ...], ...] = ()
     rule_lines: dict[str, int] = field(default_factory=dict, compare=False)
 
 
@@ -235,7 +236,8 @@ def _read(name: str, path: Path) -> RuleFile:
             signatures.append(Signature(op, parameters, head == "operands", traits, path))
     forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
-    return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), rule_lines)
+    stated = tuple((head, first, *rest) for _, head, first, rest in facts)
+    return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), stated, rule_lines)
 
 
 def _facts(text: str) -> Iterator[re.Match[str]]:
