@@ -57,7 +57,7 @@ def lower(
         if missing := [f for f in functions if f not in known]:
             raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
         module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
-    task = Task(engine.rulebook, settings.target, planner, filename, source)
+    task = Task(engine, settings.target, planner, filename, source)
     try:
         module = run(module, task)
         return Lowered(lower_module(module, engine, settings, source), tuple(task.notes), module)

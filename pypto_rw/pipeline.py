@@ -11,20 +11,39 @@ from dataclasses import dataclass, field, replace
 
 from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
+from pypto_rw.authored import needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote."""
 
-    rulebook: Rulebook
+    engine: Engine
     target: str
     planner: str
     filename: str = "<string>"
     source: str = ""
     notes: list[Diagnostic] = field(default_factory=list)
+
+
+def types(module: ir.Module, task: Task) -> ir.Module:
+    """Full op names, one call a statement, a type at every variable."""
+    if not any(map(needs_types, module.functions)):
+        return module
+    from pypto_rw.front.stages import typed
+
+    return typed(module, task.engine, filename=task.filename, source=task.source)
+
+
+def legalize(module: ir.Module, task: Task) -> ir.Module:
+    """Every op one that the target has, every tile where its ops read it."""
+    if not any(map(needs_legal, module.functions)):
+        return module
+    from pypto_rw.front.stages import legal
+
+    return legal(module, task.engine, filename=task.filename, source=task.source)
 
 
 def plan(module: ir.Module, task: Task) -> ir.Module:
@@ -37,7 +56,7 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
         module,
         planner=task.planner,
         target=task.target,
-        rulebook=task.rulebook,
+        rulebook=task.engine.rulebook,
         filename=task.filename,
         source=task.source,
         notes=task.notes,
@@ -53,7 +72,12 @@ def simplify(module: ir.Module, task: Task) -> ir.Module:
     return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
 
 
-STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"simplify": simplify, "plan": plan}
+STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {
+    "type": types,
+    "legalize": legalize,
+    "simplify": simplify,
+    "plan": plan,
+}
 
 
 def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module:

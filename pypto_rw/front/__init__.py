@@ -1,1 +1,1 @@
-"""The front stages: an authored module becomes a tile-level one. Read `stages.py` first."""
+"""The front stages: an authored module becomes a tile-level one. `stages.py` reads top to bottom."""

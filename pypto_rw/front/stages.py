@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pypto_rw import ir
+from pypto_rw.authored import needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
 from pypto_rw.front.legal import Legalizer
@@ -30,6 +31,9 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     diagnostics: list[Diagnostic] = []
     functions = []
     for function in module.functions:
+        if not needs_types(function):
+            functions.append(function)
+            continue
         try:
             single = single_assignment(function, reserved)
         except Refused as refused:
@@ -50,6 +54,9 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     diagnostics: list[Diagnostic] = []
     functions = []
     for function in module.functions:
+        if not needs_legal(function):
+            functions.append(function)
+            continue
         surroundings = surroundings_of(function, module.functions)
         try:
             function = simplified(function)

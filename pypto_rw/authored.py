@@ -1,0 +1,53 @@
+"""Whether a function was written by a person: names without a namespace, types or spaces left out. Every compilation
+asks, so this is cheap."""
+
+from __future__ import annotations
+
+from pypto_rw import ir
+from pypto_rw.allocation import DEVICE
+
+
+def is_allocated(function: ir.Function) -> bool:
+    """Whether a function comes from after memory planning."""
+    first = function.body[0] if function.body else None
+    if isinstance(first, ir.Assign) and isinstance(first.value, ir.Call) and first.value.callee == "tile.alloc":
+        return True
+    if any(isinstance(p.type, ir.TensorType | ir.TileType) and p.type.memref is not None for p in function.params):
+        return True
+    return any(
+        isinstance(s, ir.Assign)
+        and isinstance(s.type, ir.TileType)
+        and s.type.memref is not None
+        and s.type.memref.offset is not None
+        for s in ir.statements(function.body)
+    )
+
+
+def needs_types(function: ir.Function) -> bool:
+    """Whether a device function lacks types or full names, or assigns a name twice."""
+    if function.kind not in DEVICE or is_allocated(function):
+        return False
+    if function.kind == "InCore":
+        return True
+    seen: set[str] = set()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Assign | ir.Evaluate):
+            value = stmt.value
+            if isinstance(value, ir.Call) and ("." not in value.callee or any(map(_nested, value.args))):
+                return True
+        if isinstance(stmt, ir.Assign):
+            if stmt.type is None or (isinstance(stmt.type, ir.TileType) and stmt.type.space is None):
+                return True
+            if any(t in seen for t in stmt.targets):
+                return True
+            seen.update(stmt.targets)
+    return False
+
+
+def needs_legal(function: ir.Function) -> bool:
+    """Whether a device function comes from before memory planning."""
+    return function.kind in DEVICE and not is_allocated(function)
+
+
+def _nested(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Call) or (isinstance(expr, ir.Tuple) and any(map(_nested, expr.items)))
