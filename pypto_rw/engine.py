@@ -57,7 +57,7 @@ class Engine:
     `facts` are further egglog facts that hold for the whole run, e.g. `(addresses)`."""
 
     def __init__(self, rulebook: Rulebook, *, target: str, facts: tuple[str, ...] = ()) -> None:
-        self.rulebook = rulebook
+        self.rulebook, self.target = rulebook, target
         self._bindings = _bindings()
         self._graph = self._bindings.EGraph()
         self._span = self._bindings.EgglogSpan(self._bindings.SrcFile("loader", "x"), 0, 1)

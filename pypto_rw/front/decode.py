@@ -20,6 +20,9 @@ _SYMBOLS = {
 }
 
 
+_POSITIONAL = OPERAND_KINDS | {"shape", "tuple", "sizes", "extents", "extent", "int"}
+
+
 class Decoder:
     """Terms of one statement; `sources` and `extents` are its numbered expressions, `made` names what is made."""
 
@@ -39,16 +42,13 @@ class Decoder:
             yield from self.calls(op[2])
             return
         name, arguments, result = (op[1], op[2][1:], op[3]) if op[0] == "call" else (op[0], op[1:-1], op[-1])
-        parameters = [p for p in self.signature(name).parameters if p.kind not in CONTEXT_KINDS]
         args: list[ir.Expr] = []
         kwargs: list[tuple[str, ir.Expr]] = []
-        for p, term in zip(parameters, arguments, strict=False):
-            value = self._argument(p, term)
+        for k, (p, term) in enumerate(zip(self.signature(name).parameters, arguments, strict=False)):
+            value = self._argument(p, term) if p.kind not in CONTEXT_KINDS else None
             if value is None:
                 continue
-            if p.kind in OPERAND_KINDS and not p.keyword and len(args) == parameters.index(p):
-                args.append(value)
-            elif p.kind in ("shape", "tuple", "sizes", "extents", "extent") and len(args) == parameters.index(p):
+            if not p.keyword and p.kind in _POSITIONAL and len(args) == k:
                 args.append(value)
             else:
                 kwargs.append((p.name, value))

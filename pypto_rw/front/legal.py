@@ -177,6 +177,8 @@ class Legalizer:
             if t.space is None:
                 t = replace(answer.type, memref=t.memref)
         stmt = replace(stmt, value=call, type=t) if isinstance(stmt, ir.Assign) else replace(stmt, value=call)
+        if answer.type is None and t is not None:
+            answer = self.asker.ask(call, t)
         if answer.legal:
             self._replace(stmt, name, answer, out, steps + 1)
             return

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
-from pypto_rw.rulebook import Signature
+from pypto_rw.rulebook import Rulebook, Signature
 from pypto_rw.shapes import FLOATS, Refused, bind, kind_of
 
 _FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
@@ -18,6 +18,14 @@ def resolved(call: ir.Call, asker: Asker) -> ir.Call:
     Raises Refused when no op has that name."""
     call = replace(call, callee=_op(call, asker))
     return _arguments(call, asker.signature(call), asker)
+
+
+def full_name(callee: str, rulebook: Rulebook) -> str:
+    """The op that a name means whatever its arguments are; the name itself where that depends on them."""
+    if "." in callee:
+        return callee
+    known = (f"{family}.{callee}" for family in _FAMILIES)
+    return next((op for op in known if rulebook.op_file(op) is not None), callee)
 
 
 def kind(expr: ir.Expr, asker: Asker) -> str:

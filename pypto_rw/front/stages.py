@@ -12,6 +12,7 @@ from pypto_rw.authored import needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
 from pypto_rw.front.legal import Legalizer
+from pypto_rw.front.pipes import dispatched, with_needed_parameters
 from pypto_rw.front.simplify import simplified
 from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
@@ -35,6 +36,7 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             functions.append(function)
             continue
         try:
+            function = with_needed_parameters(function, engine.rulebook, engine.target)
             single = single_assignment(function, reserved)
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
@@ -66,7 +68,7 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
                 from pypto_rw.front.pipeline import replicated  # few kernels have such a loop
 
                 function = simplified(replicated(function, engine.rulebook))
-            functions.append(function)
+            functions.append(dispatched(function, engine.rulebook, engine.target))
             diagnostics += legalizer.diagnostics
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))

@@ -38,7 +38,7 @@ class Typer:
         self.diagnostics: list[Diagnostic] = []
         self.taken = {p.name for p in function.params} | set(assigned(function.body))
         self.temporaries = 0
-        self.tuples: dict[str, tuple[ir.Type, ...]] = {}
+        self.makers: dict[str, ir.Call] = {}
 
     def function(self) -> ir.Function:
         """The typed function; what was refused is left out."""
@@ -102,7 +102,11 @@ class Typer:
             return
         name = stmt.targets[0]
         if isinstance(value, ir.Item):
-            self._element(name, value, stmt, out)
+            if kind(value.value, self.asker) == "array":
+                read = ir.Call("array.get_element", (value.value, ir.Int(value.index)), (), (), stmt.span)
+                self.assign(replace(stmt, value=read), out)
+            else:
+                self._element(name, value, stmt, out)
             return
         if isinstance(value, ir.Cast) and kind(value.operand, self.asker) in ("tile", "tensor"):
             value = _tile_cast(value)
@@ -171,8 +175,8 @@ class Typer:
                 return self.scalars.binary(replace(expr, left=left, right=right))
             case ir.Tuple():
                 return replace(expr, items=tuple(self.expression(e, out, span) for e in expr.items))
-            case ir.Item():
-                return replace(expr, value=self.expression(expr.value, out, span))
+            case ir.Item() if kind(expr.value, self.asker) == "array":
+                return self._hoisted(ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span)
         return expr
 
     def _hoisted(self, call: ir.Call, out: list[ir.Stmt], span: Span) -> ir.Name:
@@ -184,11 +188,23 @@ class Typer:
         """`call` under its full name, its arguments without calls inside."""
         args = tuple(self.expression(a, out, call.span) for a in call.args)
         kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
-        return resolved(replace(call, args=args, kwargs=kwargs), self.asker)
+        call = resolved(replace(call, args=args, kwargs=kwargs), self.asker)
+        popped = self.asker.signature(call).trait("as-popped")
+        if popped is not None and call.args and isinstance(call.args[0], ir.Name):
+            maker = self.makers.get(call.args[0].id)
+            given = {k for k, _ in call.kwargs}
+            missing = tuple(kw for kw in maker.kwargs if kw[0] not in given) if maker else ()
+            known = {p.name for p in self.asker.signature(call).parameters}
+            call = replace(call, kwargs=(*call.kwargs, *(kw for kw in missing if kw[0] in known)))
+        return call
 
     def typed_call(self, name: str, call: ir.Call, written: ir.Type | None, span: Span) -> ir.Type:
         """Type of a call's result; the variable `name` ("" for none) has it from here on."""
         answer = self.asker.ask(call)
+        if answer.type is None and written is not None:
+            answer = self.asker.ask(call, written)
+        if name:
+            self.makers[name] = call
         if answer.findings and not answer.legal:
             raise self.asker.refused(answer.findings[0], call)
         if not name:
