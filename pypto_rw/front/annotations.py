@@ -25,6 +25,8 @@ def completed(name: str, written: ir.Type | None, deduced: ir.Type) -> ir.Type:
         )
     match written, deduced:
         case ir.TileType(), ir.TileType():
+            if len(deduced.shape) == 2:
+                written = replace(written, shape=_flat(written.shape))
             _agree(name, written, deduced)
             return _tile(name, written, deduced)
         case ir.TensorType(), ir.TensorType():
@@ -36,6 +38,14 @@ def completed(name: str, written: ir.Type | None, deduced: ir.Type) -> ir.Type:
             if written.dtype is not deduced.dtype:
                 raise _differs(name, "dtype", written.dtype.value, deduced.dtype.value)
     return written
+
+
+def _flat(shape: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+    """A shape of more than two axes as rows and columns, as a tile has it."""
+    rows = 1
+    for d in shape[:-1]:
+        rows *= d.value if isinstance(d, ir.Int) else 0
+    return (ir.Int(rows), shape[-1]) if len(shape) > 2 and rows else shape
 
 
 def _agree(name: str, written: ir.TileType | ir.TensorType, deduced: ir.TileType | ir.TensorType) -> None:

@@ -24,7 +24,8 @@ _POSITIONAL = OPERAND_KINDS | {"shape", "tuple", "sizes", "extents", "extent", "
 
 
 class Decoder:
-    """Terms of one statement; `sources` and `extents` are its numbered expressions, `made` names what is made."""
+    """Terms of one statement; `sources` and `extents` are its numbered expressions, `made` names what is made,
+    `looked_into` what a window looks into."""
 
     def __init__(
         self,
@@ -32,8 +33,10 @@ class Decoder:
         sources: tuple[ir.Expr | None, ...],
         extents: tuple[ir.Expr, ...],
         made: Callable[[Term], str],
+        looked_into: Callable[[str], str],
     ) -> None:
         self.signature, self.sources, self.extents, self.made = signature, sources, extents, made
+        self.looked_into = looked_into
 
     def calls(self, op: Term) -> Iterator[tuple[ir.Call, str | None]]:
         """The calls of an op term in order, each with the name of what it makes; None: the statement's target."""
@@ -90,4 +93,7 @@ class Decoder:
                 return ir.Name(self.made(term))
             case "none":
                 return None
+            case "window-source":
+                window = self.operand(term[1])
+                return ir.Name(self.looked_into(window.id)) if isinstance(window, ir.Name) else None
         raise InternalError(f"a legalization names an operand that is no value: {term}")

@@ -15,6 +15,7 @@ from pypto_rw.front.asking import Answer, Asker
 from pypto_rw.front.cores import placed_on_core
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, reads
+from pypto_rw.front.simplify import without_dead
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Value, bind
@@ -33,6 +34,7 @@ class Legalizer:
         self.diagnostics: list[Diagnostic] = []
         self.taken = {p.name for p in function.params} | set(assigned(function.body))
         self.count = 0
+        self.seen_through: set[str] = set()
         self.moved: dict[tuple[str, str], str] = {}
 
     def function(self) -> ir.Function:
@@ -43,6 +45,7 @@ class Legalizer:
                 for name in reads(p.type.shape, p.type.view.valid if p.type.view and p.type.view.valid else ()):
                     self.values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
         body = tuple(self.block(self.source.body))
+        body = without_dead(body, lambda s: bool(self.seen_through & set(s.targets)))
         return placed_on_core(replace(self.source, body=body))
 
     def block(self, body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
@@ -212,7 +215,13 @@ class Legalizer:
             return self.moved[name, space]
         made = self.moved[name, space] = self._fresh(f"{name}_{space}")
         move = ir.Call("tile.move", (ir.Name(name),), (("target_memory", ir.Symbol(f"Mem.{space}")),), (), call.span)
-        self._make(made, move, out, steps)
+        at = next((k for k in range(len(out)) if name in _targets(out[k])), None)
+        if at is None or self.values[name].origin != "window":
+            self._make(made, move, out, steps)
+        else:  # what a window shows is fetched where the window is taken
+            new: list[ir.Stmt] = []
+            self._make(made, move, new, steps)
+            out[at + 1 : at + 1] = new
         return made
 
     def _make(self, name: str, call: ir.Call, out: list[ir.Stmt], steps: int) -> None:
@@ -245,7 +254,7 @@ class Legalizer:
             return names[term]
 
         decoder = Decoder(
-            lambda op: self.asker.signature(ir.Call(op)), answer.sources, answer.extents, made
+            lambda op: self.asker.signature(ir.Call(op)), answer.sources, answer.extents, made, self._looked_into
         )
         for term in answer.legal:
             if term[0] == "instead":
@@ -273,6 +282,13 @@ class Legalizer:
             else:
                 self.call(replace(stmt, value=replace(new, span=call.span)), out, steps)
 
+    def _looked_into(self, window: str) -> str:
+        """The tile that a window looks into; the window itself may be needless then."""
+        found = self.values[window].window
+        assert found is not None and isinstance(found.handle, str)
+        self.seen_through.add(window)
+        return found.handle
+
     def _operand_replaced(self, call: ir.Call, answer: Answer, operand: Term, new: ir.Name) -> ir.Call:
         """`call` with the argument at an operand's position replaced."""
         parameter = answer.owners[operand[1]]
@@ -286,6 +302,10 @@ class Legalizer:
             new = f"{name}_{number}"
         self.taken.add(new)
         return new
+
+
+def _targets(stmt: ir.Stmt) -> tuple[str, ...]:
+    return stmt.targets if isinstance(stmt, ir.Assign) else ()
 
 
 def _on_chip(call: ir.Call, signature: Signature, space: ir.Space) -> ir.Call:

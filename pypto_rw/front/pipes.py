@@ -122,7 +122,12 @@ class _Lanes:
         if signature.trait("from-global") is not None and stmt.type.space is not None:
             keywords = (("dtype", ir.Symbol(stmt.type.dtype.value)), ("target_memory", ir.Symbol(f"Mem.{stmt.type.space.value}")))
             stmt = replace(stmt, value=ir.Call("tile.create", (ir.Tuple(stmt.type.shape),), keywords, (), stmt.value.span))
-        assert isinstance(stmt.type, ir.TileType)
+        assert isinstance(stmt.type, ir.TileType) and isinstance(stmt.value, ir.Call)
+        if narrows := signature.trait("narrows"):
+            names = [p.name for p in signature.parameters]
+            args = tuple(ir.Int(0) if names[k] in narrows else a for k, a in enumerate(stmt.value.args))
+            kwargs = tuple((k, ir.Int(0) if k in narrows else a) for k, a in stmt.value.kwargs)
+            stmt = replace(stmt, value=replace(stmt.value, args=args, kwargs=kwargs))
         return replace(stmt, type=_empty(stmt.type))
 
     def _fresh(self, name: str) -> str:

@@ -12,12 +12,32 @@ from pypto_rw.shapes import FLOATS, Refused, bind, kind_of
 _FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
 
 
-def resolved(call: ir.Call, asker: Asker) -> ir.Call:
-    """`call` under its op's full name, its constants as the op takes them.
+def resolved(call: ir.Call, asker: Asker, makers: dict[str, ir.Call]) -> ir.Call:
+    """`call` under its op's full name, its arguments as the op takes them; `makers` are the calls that made variables.
 
     Raises Refused when no op has that name."""
     call = replace(call, callee=_op(call, asker))
+    popped = asker.signature(call).trait("as-popped")
+    if popped is not None and call.args and isinstance(call.args[0], ir.Name) and call.args[0].id in makers:
+        given = {k for k, _ in call.kwargs}
+        known = {p.name for p in asker.signature(call).parameters}
+        maker = makers[call.args[0].id]
+        for key, value in maker.kwargs:
+            if key in given and dict(call.kwargs)[key] != value:
+                raise Refused(
+                    "popped-elsewhere",
+                    f"{call.callee}: {key} must be that of the {maker.callee} that made {call.args[0].id}: "
+                    f"{_shown(value)}; got {_shown(dict(call.kwargs)[key])}",
+                    call.span,
+                    f"leave {key} out",
+                )
+        missing = (kw for kw in maker.kwargs if kw[0] in known - given)
+        call = replace(call, kwargs=(*call.kwargs, *missing))
     return _arguments(call, asker.signature(call), asker)
+
+
+def _shown(expr: ir.Expr) -> str:
+    return str(expr.value) if isinstance(expr, ir.Int | ir.Str) else "a run-time value"
 
 
 def full_name(callee: str, rulebook: Rulebook) -> str:

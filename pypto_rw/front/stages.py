@@ -12,6 +12,7 @@ from pypto_rw.authored import needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
 from pypto_rw.front.legal import Legalizer
+from pypto_rw.front.names import reads
 from pypto_rw.front.pipes import dispatched, with_needed_parameters
 from pypto_rw.front.simplify import simplified
 from pypto_rw.front.ssa import single_assignment
@@ -36,6 +37,7 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             functions.append(function)
             continue
         try:
+            function = _with_symbols(function)
             function = with_needed_parameters(function, engine.rulebook, engine.target)
             single = single_assignment(function, reserved)
         except Refused as refused:
@@ -76,3 +78,12 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))
 
+
+
+def _with_symbols(function: ir.Function) -> ir.Function:
+    """A symbol that only the valid_shape of a tensor parameter names is passed as a parameter of its own."""
+    tensors = [p.type for p in function.params if isinstance(p.type, ir.TensorType)]
+    known = {p.name for p in function.params} | {n for t in tensors for n in reads(t.shape)}
+    asked = [n for t in tensors for n in reads(t.view.valid if t.view and t.view.valid else ()) if n not in known]
+    new = tuple(ir.Param(n, ir.ScalarType(ir.DType.INDEX), span=function.span) for n in dict.fromkeys(asked))
+    return replace(function, params=(*new, *function.params)) if new else function

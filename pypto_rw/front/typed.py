@@ -19,7 +19,7 @@ from pypto_rw.front.names import assigned, reads
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import Refused, Value, kind_name
+from pypto_rw.shapes import Refused, Value, bind, kind_name
 from pypto_rw.unit import Surroundings
 
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
@@ -38,7 +38,12 @@ class Typer:
         self.diagnostics: list[Diagnostic] = []
         self.taken = {p.name for p in function.params} | set(assigned(function.body))
         self.temporaries = 0
+        self.authored = any(
+            isinstance(s, ir.Assign | ir.Evaluate) and isinstance(s.value, ir.Call) and "." not in s.value.callee
+            for s in ir.statements(function.body)
+        )
         self.makers: dict[str, ir.Call] = {}
+        self.windows: dict[str, ir.Tuple] = {}
 
     def function(self) -> ir.Function:
         """The typed function; what was refused is left out."""
@@ -47,7 +52,31 @@ class Typer:
             if isinstance(p.type, ir.TensorType):
                 for name in reads(p.type.shape, p.type.view.valid if p.type.view and p.type.view.valid else ()):
                     self.values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
-        return replace(self.source, body=tuple(self.block(self.source.body)))
+        body = tuple(self.block(self.source.body))
+        self._require_frees(body)
+        return replace(self.source, body=body)
+
+    def _require_frees(self, body: tuple[ir.Stmt, ...]) -> None:
+        """A popped tile holds its slot until it is freed."""
+        freed = {
+            s.value.args[0].id
+            for s in ir.statements(body)
+            if isinstance(s, ir.Evaluate) and isinstance(s.value, ir.Call) and s.value.args
+            if self.asker.signature(s.value).trait("as-popped") and isinstance(s.value.args[0], ir.Name)
+        }
+        for stmt in ir.statements(body):
+            if not isinstance(stmt, ir.Assign) or stmt.targets[0] in freed:
+                continue
+            found = self.values.get(stmt.targets[0])
+            if isinstance(stmt.value, ir.Call) and found is not None and found.origin.startswith("popped"):
+                to = found.origin.replace("popped_from", "tfree_to").replace("popped-from-", "tfree_to_")
+                refused = Refused(
+                    "missing-free",
+                    f"{stmt.targets[0]} is popped by {stmt.value.callee}, but its slot is never given back",
+                    stmt.span,
+                    f"free it after its last use: pl.{to}({stmt.targets[0]})",
+                )
+                self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.source.name))
 
     # ----------------------------------------------------------------------------- statements
 
@@ -170,6 +199,13 @@ class Typer:
                 if isinstance(expr, ir.Cast) and kind(inner, self.asker) in ("tile", "tensor"):
                     return self._hoisted(_tile_cast(replace(expr, operand=inner)), out, span)
                 return self.scalars.unary(replace(expr, operand=inner))
+            case ir.Binary(op="&" | "|" | "^" | "**") if self.authored:
+                raise Refused(
+                    "scalar-operator",
+                    f"the operator {expr.op} is no part of what kernels are written in",
+                    expr.span or span,
+                    "it exists in printed IR only; use + - * // % << >>, comparisons, and, or, not",
+                )
             case ir.Binary():
                 left, right = self.expression(expr.left, out, span), self.expression(expr.right, out, span)
                 return self.scalars.binary(replace(expr, left=left, right=right))
@@ -188,15 +224,36 @@ class Typer:
         """`call` under its full name, its arguments without calls inside."""
         args = tuple(self.expression(a, out, call.span) for a in call.args)
         kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
-        call = resolved(replace(call, args=args, kwargs=kwargs), self.asker)
-        popped = self.asker.signature(call).trait("as-popped")
-        if popped is not None and call.args and isinstance(call.args[0], ir.Name):
-            maker = self.makers.get(call.args[0].id)
-            given = {k for k, _ in call.kwargs}
-            missing = tuple(kw for kw in maker.kwargs if kw[0] not in given) if maker else ()
-            known = {p.name for p in self.asker.signature(call).parameters}
-            call = replace(call, kwargs=(*call.kwargs, *(kw for kw in missing if kw[0] in known)))
-        return call
+        call = resolved(replace(call, args=args, kwargs=kwargs), self.asker, self.makers)
+        return self._windowed(call)
+
+    def _windowed(self, call: ir.Call) -> ir.Call:
+        """A store of a tile that was loaded through a window of more than two axes stores through such a window."""
+        fills = self.asker.signature(call).trait("fills-window")
+        arguments = bind(call, self.asker.signature(call)) if fills else {}
+        if not fills or fills[0] in arguments:
+            return call
+        target, tile = arguments.get(fills[1]), arguments.get(fills[2])
+        found = self.values.get(target.id) if isinstance(target, ir.Name) else None
+        if found is None or not isinstance(found.type, ir.TensorType) or len(found.type.shape) <= 2:
+            return call
+        window = self.windows.get(tile.id) if isinstance(tile, ir.Name) else None
+        return replace(call, kwargs=(*call.kwargs, (fills[0], window))) if window is not None else call
+
+    def _note_window(self, name: str, call: ir.Call, t: ir.Type) -> None:
+        """A tile remembers the window of more than two axes that it, or the tile it is computed from, was loaded by."""
+        signature = self.asker.signature(call)
+        arguments = bind(call, signature)
+        if loads := signature.trait("loads-window"):
+            window = arguments.get(loads[1], arguments.get(loads[0]))
+            if isinstance(window, ir.Tuple) and len(window.items) > 2:
+                self.windows[name] = window
+            return
+        for expr in arguments.values():
+            if isinstance(expr, ir.Name) and expr.id in self.windows and isinstance(t, ir.TileType):
+                source = self.values[expr.id].type
+                if isinstance(source, ir.TileType) and source.shape == t.shape:
+                    self.windows.setdefault(name, self.windows[expr.id])
 
     def typed_call(self, name: str, call: ir.Call, written: ir.Type | None, span: Span) -> ir.Type:
         """Type of a call's result; the variable `name` ("" for none) has it from here on."""
@@ -218,6 +275,7 @@ class Typer:
         else:
             t = completed(name, written, answer.type)
         self.values[name] = self.asker.value(name, t, call)
+        self._note_window(name, call, t)
         return t
 
     # -------------------------------------------------------------------------------- regions
