@@ -645,7 +645,8 @@ class Walker:
             yield self.shaper.scalar(value)
             return
         found, carried = self._operand_value(value), self.values[carry.name]
-        if carry.kind == "tile" and found and found.place and carried.place and found.place[1] != carried.place[1]:
+        both = found.place if found else None, carried.place
+        if carry.kind == "tile" and both[0] and both[1] and _start(both[0][1]) != _start(both[1][1]):
             raise Refused(
                 "carry-buffer",
                 f"the loop carries {carry.name} in one buffer, but yields a tile in another, which the next iteration "
@@ -792,6 +793,11 @@ class Walker:
 def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:
     last = body[-1] if body else None
     return (body[:-1], last) if isinstance(last, ir.Yield) else (body, None)
+
+
+def _start(where: object) -> object:
+    """Where bytes begin: a tile may take a part of the buffer that is carried."""
+    return where[:2] if isinstance(where, tuple) else where
 
 
 def _yield_span(body: tuple[ir.Stmt, ...], span: Span) -> Span:

@@ -7,6 +7,7 @@ the module. Source: memory-planning.md.
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 
 from pypto_rw import ir
@@ -58,6 +59,12 @@ def plan_function(
     function: ir.Function, *, planner: str, facts: Facts, notes: list[Diagnostic] | None = None
 ) -> ir.Function:
     """One function, planned. Raises Refused."""
-    tree = build(function, facts)
-    PLANNERS[planner](tree, notes if notes is not None else [])
-    return rebuild(tree)
+    collecting = gc.isenabled()
+    gc.disable()  # the collector would walk the growing tree again and again
+    try:
+        tree = build(function, facts)
+        PLANNERS[planner](tree, notes if notes is not None else [])
+        return rebuild(tree)
+    finally:
+        if collecting:
+            gc.enable()

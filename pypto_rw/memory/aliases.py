@@ -7,7 +7,7 @@ looks at neither and loses the old value.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from pypto_rw import ir
@@ -73,7 +73,12 @@ class Touches:
         for spot in inside:
             spot.block_last = self.number - 1
 
-    def after(self, item: Step, base: str) -> bool:
+    def within(self, item: Loop, base: str) -> bool:
+        """Whether a statement of a loop touches `base`."""
+        at, spot = self.at.get(base, []), self.spots[item]
+        return bisect_right(at, spot.last) > bisect_left(at, spot.first)
+
+    def after(self, item: Step | Loop, base: str) -> bool:
         """Whether a later statement touches `base`, out to the end of the innermost enclosing `for`."""
         at = self.at.get(base, [])
         where: Step | Loop | Branch = item
@@ -106,6 +111,7 @@ class _Retargeter:
         self.touches = Touches(tree)
         self.moved: dict[Variable, Memory] = {}
         self.open: set[Variable] = set()
+        self.through: list[tuple[Loop, Variable | None]] = []  # loops whose result is being moved
 
     def visit(self, block: Block) -> None:
         for item in block.items:
@@ -164,7 +170,10 @@ class _Retargeter:
 
     def _after(self, loop: Loop, k: int, memory: Memory, space: ir.Space | None) -> bool:
         value = loop.body.end.values[k] if loop.body.end is not None else None
-        if value is None or not self.move(value, memory, space):
+        self.through.append((loop, loop.carried[k] if k < len(loop.carried) else None))
+        moved = value is not None and self.move(value, memory, space)
+        self.through.pop()
+        if not moved:
             return False
         if k < len(loop.carried):
             initial = loop.initial[k]
@@ -190,7 +199,16 @@ class _Retargeter:
             return False
         if any(memory.base in bases(v) for v in forbidden(step)):
             return False
-        return not self.touches.after(step, memory.base)
+        return not self.touches.after(step, memory.base) and self._free_in_loops(step, memory.base)
+
+    def _free_in_loops(self, step: Step, base: str) -> bool:
+        """Whether the loops between `step` and the carried memory leave it alone; the reference build does not ask."""
+        for loop, carried in self.through:
+            if self.touches.within(loop, base) or self.touches.after(loop, base):
+                return False
+            if carried is not None and carried.base is not None and self.touches.after(step, carried.base):
+                return False
+        return True
 
 
 def _apply(block: Block, moved: dict[Variable, Memory]) -> None:

@@ -50,7 +50,7 @@ def declarations(tree: Tree, facts: Facts) -> dict[str, Declaration]:
         if d.slots != bound.slots:
             raise Refused(
                 "declared-slots",
-                f'the declaration "{bound.base}" is given two slot counts: {d.slots or 1} vs {bound.slots or 1}, the second '
+                f'the declaration "{bound.base}" has two slot counts: {d.slots or 1} vs {bound.slots or 1}, the second '
                 f"at the tile {v.name}",
                 where,
                 "write one slot count everywhere",

@@ -44,7 +44,7 @@ class _Counter:
         self.number = 0
         self.found = Lifetimes()
         self.sources: dict[Variable, list[Variable]] = {}  # a merge's result -> the branches' own tiles
-        self.start: dict[Variable, Variable] = {}  # a loop's result -> the initial tile whose memory it is
+        self.start: dict[Variable, Variable] = {}  # a loop's result -> the initial tile, whose memory it takes
         self.loops: list[tuple[int, int]] = []
         self.family = 0
 
@@ -72,8 +72,9 @@ class _Counter:
             if v in self.sources:
                 pending.extend(self.sources[v])
                 continue
-            v = self.start.get(v, v)
-            if v in self.found.definition:
+            if v in self.start:
+                pending.append(self.start[v])
+            elif v in self.found.definition:
                 self.found._read[v] = max(self.found._read.get(v, 0), at)
 
     def _step(self, step: Step) -> None:
@@ -92,7 +93,7 @@ class _Counter:
         self.loops.append((first, self.number - 1))
         for k, result in enumerate(loop.results):
             initial = loop.initial[k] if k < len(loop.initial) else None
-            if initial is not None and initial.role != "carried" and initial in self.found.definition:
+            if initial is not None and initial.role != "carried":
                 self.start[result] = initial
 
     def _branch(self, branch: Branch) -> None:
@@ -155,13 +156,13 @@ class Extension:
         self._firsts = [first for first, _ in self._loops]
 
     def last(self, definition: int, use: int) -> int:
-        """The last number, with every loop that begins after `definition` and not after `use`, and reaches it."""
+        """The last number, past the end of every loop that begins after `definition` and has `use` in it."""
 
         last = use
         k = bisect_right(self._firsts, use) - 1
         while k >= 0:
             first, end = self._loops[k]
             if end >= use and first > definition:
-                last = max(last, end)
+                last = max(last, end + 1)  # the loop's last statement must not write over it
             k = self._parents[k]
         return last

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
-from pypto_rw.memory.aliases import Touches, follow
+from pypto_rw.memory.aliases import Touches, bases, follow
 from pypto_rw.memory.initial import fresh
 from pypto_rw.memory.needs import move, yield_instead
 from pypto_rw.memory.tree import Block, Branch, Loop, Memory, Step, Tree, Variable, place
@@ -16,50 +16,54 @@ from pypto_rw.shapes import Refused
 
 
 def fold_copies(tree: Tree) -> None:
-    """A plain copy lives where its source lives; what is written in place over a copy goes with it."""
-    moved: dict[Variable, Memory | None] = {}
-    _fold(tree.body, moved)
+    """A plain copy lives where its source lives, what a loop carries and its result where the initial value lives.
+
+    Views of what has moved, and what is written in place over it, go with it."""
+    _fold(tree.body, {})
 
 
-def _fold(block: Block, moved: dict[Variable, Memory | None]) -> None:
+def _fold(block: Block, moved: dict[Variable, Memory]) -> None:
+    """`moved`: variables that lived elsewhere, and where."""
     for item in block.items:
         match item:
             case Step():
-                v, source, op = item.target, item.copied, item.op
-                if v is None or v.tile is None or v.memory is None:
-                    continue
-                if source is not None and source.memory is not None and source.base != v.base:
-                    moved[v] = v.memory
-                    v.memory, v.type = source.memory, source.type
-                elif op is not None and (name := op.updates or op.inherits) is not None:
-                    operand = item.arguments.get(name)
-                    before = moved.get(operand) if operand is not None else None
-                    if before is not None and operand is not None and before.base == v.base:
-                        moved[v] = v.memory
-                        assert operand.memory is not None
-                        v.memory = follow(v.memory, before, operand.memory)
+                _fold_step(item, moved)
             case Loop():
+                for carried, initial in zip(item.carried, item.initial, strict=False):
+                    if initial is not None:
+                        _put(carried, initial.memory, moved)
                 _fold(item.body, moved)
+                for carried, result in zip(item.carried, item.results, strict=False):
+                    _put(result, carried.memory, moved)
             case Branch():
                 for b in item.blocks:
                     _fold(b, moved)
+                for k, result in enumerate(item.results):
+                    lender = next((v for v in values_of(item, k) if v in moved and moved[v].base == result.base), None)
+                    if lender is not None:
+                        _put(result, lender.memory, moved)
 
 
-def rebind_loops(block: Block) -> None:
-    """What a loop carries, and its result, live where the initial value lives."""
-    for item in block.items:
-        match item:
-            case Loop():
-                for carried, initial in zip(item.carried, item.initial, strict=False):
-                    if initial is not None and initial.tile is not None and initial.memory is not None:
-                        carried.memory = initial.memory
-                for carried, result in zip(item.carried, item.results, strict=False):
-                    if result.tile is not None:
-                        result.memory = carried.memory
-                rebind_loops(item.body)
-            case Branch():
-                for b in item.blocks:
-                    rebind_loops(b)
+def _fold_step(step: Step, moved: dict[Variable, Memory]) -> None:
+    v, source, op = step.target, step.copied, step.op
+    if v is None or v.tile is None or v.memory is None:
+        return
+    if source is not None and source.memory is not None and source.base != v.base:
+        _put(v, source.memory, moved)
+        v.type = source.type
+    elif op is not None and (name := op.updates or op.inherits) is not None:
+        operand = step.arguments.get(name)
+        before = moved.get(operand) if operand is not None else None
+        if before is not None and operand is not None and operand.memory is not None and before.base == v.base:
+            _put(v, follow(v.memory, before, operand.memory), moved)
+
+
+def _put(v: Variable, memory: Memory | None, moved: dict[Variable, Memory]) -> None:
+    if v.tile is None or memory is None or v.memory is None:
+        return
+    if v.base != memory.base:
+        moved[v] = v.memory
+    v.memory = memory
 
 
 def join_accumulators(tree: Tree) -> None:
@@ -169,17 +173,18 @@ def _move_all(tree: Tree, block: Block, targets: list[Memory | None]) -> None:
     span = block.end.stmt.span
     while wanted:
         sources = {k: block.end.values[k] for k in wanted}
-        free = next((k for k in wanted if not _read_by_others(k, wanted, sources)), None)
+        free = next((k for k in wanted if _read_by_others(k, wanted, sources) is None), None)
         if free is None:  # they are exchanged: save the first one's target
-            k = next(iter(wanted))
-            other = next(n for n, v in sources.items() if n != k and v is not None and v.base == wanted[k].base)
+            other = _read_by_others(next(iter(wanted)), wanted, sources)
+            assert other is not None
             _append(tree, block, other, None, span, "_tmp")
             continue
         _append(tree, block, free, wanted.pop(free), span, "_mv")
 
 
-def _read_by_others(k: int, wanted: dict[int, Memory], sources: dict[int, Variable | None]) -> bool:
-    return any(n != k and v is not None and v.base == wanted[k].base for n, v in sources.items())
+def _read_by_others(k: int, wanted: dict[int, Memory], sources: dict[int, Variable | None]) -> int | None:
+    """Another move that reads what move `k` would overwrite."""
+    return next((n for n, v in sources.items() if n != k and wanted[k].base in bases(v)), None)
 
 
 def _append(tree: Tree, block: Block, k: int, memory: Memory | None, span: Span, suffix: str) -> None:

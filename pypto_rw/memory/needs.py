@@ -11,6 +11,7 @@ from bisect import bisect_left
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
+from pypto_rw.memory.aliases import bases
 from pypto_rw.memory.lifetimes import Extension
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable, place, root
 
@@ -114,20 +115,23 @@ class _Keeper:
 
     def _initial(self, loop: Loop) -> list[Step]:
         """Moves of initial tiles that the loop would overwrite although they are needed."""
-        moves, taken = [], set()
+        moves: list[Step] = []
+        taken: set[str] = set()
         for k, initial in enumerate(loop.initial):
             if initial is None or initial.tile is None or initial.base is None or k >= len(loop.carried):
                 continue
             value = loop.body.end.values[k] if loop.body.end is not None and k < len(loop.body.end.values) else None
             unchanged = value is loop.carried[k]
             first = self.reads.first[loop]
-            if initial.base in taken or (not unchanged and self.reads.needed(initial.base, first, first)):
+            copied = not self.merged and root(initial) is not initial and root(initial).role == "carried"
+            needed = any(self.reads.needed(b, first, first) for b in bases(initial))
+            if copied or not taken.isdisjoint(bases(initial)) or (needed and not unchanged):
                 step = move(self.tree, initial, place(loop))
                 assert step.target is not None
                 moves.append(step)
                 loop.initial[k] = step.target
                 self.inserted = True
-            taken.add(initial.base)
+            taken.update(bases(initial))
         if moves:
             loop.starts = tuple(v for v in loop.initial if v is not None)
         return moves

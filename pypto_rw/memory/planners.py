@@ -16,7 +16,7 @@ from pypto_rw.memory.hazards import apart, load_pop
 from pypto_rw.memory.initial import assign_memory
 from pypto_rw.memory.intervals import Interval, intervals
 from pypto_rw.memory.lifetimes import lifetimes
-from pypto_rw.memory.moves import drop_unused_allocations, fold_copies, join_accumulators, rebind_loops, settle
+from pypto_rw.memory.moves import drop_unused_allocations, fold_copies, join_accumulators, settle
 from pypto_rw.memory.needs import keep_needed
 from pypto_rw.memory.placement import place_all
 from pypto_rw.memory.reserved import place_reserved
@@ -62,12 +62,9 @@ def pypto(tree: Tree, notes: list[Diagnostic]) -> None:
                 function=tree.function.name,
             )
         )
-    rebind_loops(tree.body)
     fold_copies(tree)
-    rebind_loops(tree.body)
     join_accumulators(tree)
     settle(tree, branches=True)
-    rebind_loops(tree.body)
     drop_unused_allocations(tree)
     write_addresses(tree, in_name_order(tree, reserved))
 
@@ -76,12 +73,9 @@ def dsa_rp(tree: Tree, notes: list[Diagnostic]) -> None:
     """Search for addresses with the least waiting and the lowest peak."""
     declared = prepare(tree, merged=True)
     reserved = place_reserved(tree)
-    rebind_loops(tree.body)
     fold_copies(tree)
-    rebind_loops(tree.body)
     join_accumulators(tree)
     settle(tree, branches=True)
-    rebind_loops(tree.body)
     drop_unused_allocations(tree)
     lives = lifetimes(tree)
     require_apart(declared, lives)
@@ -102,9 +96,7 @@ def ptoas(tree: Tree, notes: list[Diagnostic]) -> None:
                 f'declare pl.MemRef("{d.name}", slots=N) and select a slot for each tile, '
                 "or use the default planner (--planner pypto)",
             )
-    rebind_loops(tree.body)
     settle(tree, branches=False)
-    rebind_loops(tree.body)
 
 
 PLANNERS: dict[str, Planner] = {"pypto": pypto, "dsa_rp": dsa_rp, "ptoas": ptoas}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from pypto_rw import ir
 from pypto_rw.memory.facts import aligned
@@ -85,10 +86,10 @@ def _place(
         b = buffers[k]
         low = reserved.get(b.space, 0)
         blocks = [(at[n], at[n] + buffers[n].size) for n in b.hard if at[n] >= 0]
-        near = [(at[n], at[n] + buffers[n].size, w) for n, w in b.soft.items() if at[n] >= 0]
+        near = _Weights([(at[n], at[n] + buffers[n].size, w) for n, w in b.soft.items() if at[n] >= 0])
         candidates = {0, aligned(low)}
         candidates.update(aligned(last) for _, last in blocks)
-        candidates.update(aligned(last) for _, last, _ in near)
+        candidates.update(aligned(last) for last in near.ends)
         taken = _Taken(blocks)
         top = capacity.get(b.space, 1 << 62) - b.size
         best: tuple[int, int] | None = None
@@ -97,7 +98,7 @@ def _place(
                 break
             if start < low or not taken.free(start, start + b.size):
                 continue
-            cost = sum(w for first, last, w in near if first < start + b.size and start < last)
+            cost = near.over(start, start + b.size)
             if best is None or (cost, start) < best:
                 best = (cost, start)
             if cost == 0:
@@ -124,6 +125,22 @@ class _Taken:
     def free(self, first: int, last: int) -> bool:
         """Whether no byte of first..last is taken."""
         return bisect_right(self._ends, first) >= bisect_left(self._starts, last)
+
+
+class _Weights:
+    """Stretches of bytes with weights; they may overlap."""
+
+    def __init__(self, stretches: list[tuple[int, int, int]]) -> None:
+        by_start = sorted((first, w) for first, _, w in stretches)
+        by_end = sorted((last, w) for _, last, w in stretches)
+        self._starts = [first for first, _ in by_start]
+        self.ends = [last for last, _ in by_end]
+        self._begun = [0, *accumulate(w for _, w in by_start)]
+        self._ended = [0, *accumulate(w for _, w in by_end)]
+
+    def over(self, first: int, last: int) -> int:
+        """Weight of the stretches that have a byte in first..last: those begun before its end, less those ended."""
+        return self._begun[bisect_left(self._starts, last)] - self._ended[bisect_right(self.ends, first)]
 
 
 def _score(buffers: list[Buffer], at: Placement, reserved: dict[ir.Space, int]) -> _Score:
