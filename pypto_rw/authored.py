@@ -29,24 +29,40 @@ def needs_types(function: ir.Function) -> bool:
         return False
     if function.kind == "InCore":
         return True
-    seen: set[str] = set()
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Assign | ir.Evaluate):
-            value = stmt.value
-            if isinstance(value, ir.Call) and ("." not in value.callee or any(map(_nested, value.args))):
-                return True
-        if isinstance(stmt, ir.Assign):
-            if stmt.type is None or (isinstance(stmt.type, ir.TileType) and stmt.type.space is None):
-                return True
-            if any(t in seen for t in stmt.targets):
-                return True
-            seen.update(stmt.targets)
+    return _lacks(function.body, {p.name for p in function.params})
+
+
+def _lacks(body: tuple[ir.Stmt, ...], seen: set[str]) -> bool:
+    """Whether a block lacks a type or a full name, or assigns a name that is visible already."""
+    for stmt in body:
+        match stmt:
+            case ir.Assign() | ir.Evaluate():
+                value = stmt.value
+                if isinstance(value, ir.Call) and ("." not in value.callee or any(map(_nested, value.args))):
+                    return True
+                if isinstance(stmt, ir.Assign):
+                    if stmt.type is None or (isinstance(stmt.type, ir.TileType) and stmt.type.space is None):
+                        return True
+                    if not seen.isdisjoint(stmt.targets):
+                        return True
+                    seen.update(stmt.targets)
+            case ir.For() | ir.While():
+                if _lacks(stmt.body, set(seen)):
+                    return True
+            case ir.If():
+                if _lacks(stmt.body, set(seen)) or _lacks(stmt.orelse or (), set(seen)):
+                    return True
     return False
 
 
 def needs_legal(function: ir.Function) -> bool:
-    """Whether a device function comes from before memory planning."""
-    return function.kind in DEVICE and not is_allocated(function)
+    """Whether a device function comes from before memory planning and has something to legalize."""
+    if function.kind not in DEVICE or is_allocated(function):
+        return False
+    return function.kind == "InCore" or any(
+        isinstance(s, ir.Assign) and isinstance(s.type, ir.TileType | ir.TupleType)
+        for s in ir.statements(function.body)
+    )
 
 
 def _nested(expr: ir.Expr) -> bool:

@@ -382,7 +382,7 @@ class Shaper:
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), param.name)
 
     def adopted(self, literal: ir.Int, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.Expr:
-        """A bare integer in the dtype that `p` is like: a dtype, a parameter that is one, or an operand that has one."""
+        """A bare integer in the dtype that `p` is like: that of a parameter or an operand, or a dtype itself."""
         dtype = self.like(p, signature, arguments)
         if dtype is None:
             return literal

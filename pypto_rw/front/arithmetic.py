@@ -1,6 +1,6 @@
 """Scalar expressions in one canonical form, so that equal indices look equal.
 
-    i * 2 + i - 0   =>  i * 3        n > 3   =>  3 < n        not (a == b)  =>  a != b        max(n, 0) of an index  =>  n
+    i * 2 + i - 0  =>  i * 3      n > 3  =>  3 < n      not (a == b)  =>  a != b      max(n, 0) of an index  =>  n
 
 Only integers are touched; floats keep the order in which they were written.
 """
@@ -138,12 +138,10 @@ class Arithmetic:
         if base_a == base_b and not isinstance(base_a, ir.Int):
             k = k + m if e.op == "+" else k - m
             return self._linear(replace(e, op="*", left=base_a, right=ir.Int(k, dtype)))
-        if isinstance(right, ir.Int) and isinstance(left, ir.Binary) and left.op in ("+", "-"):
-            if isinstance(left.right, ir.Int):
-                total = (left.right.value if left.op == "+" else -left.right.value) + (
-                    right.value if e.op == "+" else -right.value
-                )
-                return self._offset(left.left, total, dtype, e)
+        if isinstance(left, ir.Binary) and left.op in ("+", "-") and isinstance(left.right, ir.Int):
+            first = left.right.value if left.op == "+" else -left.right.value
+            if isinstance(right, ir.Int):
+                return self._offset(left.left, first + (right.value if e.op == "+" else -right.value), dtype, e)
         return replace(e, left=left, right=right)
 
     def _offset(self, base: ir.Expr, value: int, dtype: ir.DType, e: ir.Binary) -> ir.Expr:

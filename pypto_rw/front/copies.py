@@ -10,7 +10,7 @@ from pypto_rw.front.names import replaced
 
 def defined(body: tuple[ir.Stmt, ...]) -> list[str]:
     """Every name that a block defines, blocks inside it included; a name of several branches more than once."""
-    out = []
+    out: list[str] = []
     for stmt in ir.statements(body):
         match stmt:
             case ir.Assign() | ir.Yield():

@@ -16,11 +16,13 @@ def placed_on_core(function: ir.Function) -> ir.Function:
     """`function` as an AIC or AIV sub-worker. Raises Refused for a kernel that needs both cores."""
     if function.kind != "InCore":
         return function
-    cube = vector = None
+    cube: ir.Assign | ir.Yield | None = None
+    vector: ir.Assign | ir.Yield | None = None
     for stmt in ir.statements(function.body):
-        t = stmt.type if isinstance(stmt, ir.Assign | ir.Yield) else None
-        if isinstance(t, ir.TileType) and t.space is not None:
-            if t.space in _CUBE:
+        if not isinstance(stmt, ir.Assign | ir.Yield):
+            continue
+        if isinstance(stmt.type, ir.TileType) and stmt.type.space is not None:
+            if stmt.type.space in _CUBE:
                 cube = cube or stmt
             else:
                 vector = vector or stmt

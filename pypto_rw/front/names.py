@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -46,8 +46,13 @@ def replaced(tree: T, new: Callable[[str], ir.Expr]) -> T:
                 value = replaced(old, new)
                 if value is not old:
                     changed[f.name] = value
-        return replace(tree, **changed) if changed else tree  # type: ignore[type-var]
+        return replace(tree, **changed) if changed else tree
     return tree
+
+
+def substituted(tree: T, values: Mapping[str, ir.Expr]) -> T:
+    """`tree` with the variables that `values` knows replaced by what they stand for."""
+    return replaced(tree, lambda name: values.get(name, ir.Name(name)))
 
 
 def assigned(body: tuple[ir.Stmt, ...]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from pypto_rw import ir
 from pypto_rw.front.copies import copied, defined
-from pypto_rw.front.names import assigned, reads, replaced
+from pypto_rw.front.names import assigned, reads, substituted
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
 
@@ -57,7 +57,9 @@ class _Pipelines:
         step = stmt.bounds[2] if len(stmt.bounds) == 3 else ir.Int(1)
         stages = stmt.stage or 1
         if not isinstance(step, ir.Int) or step.value <= 0 or not isinstance(start, ir.Int):
-            raise Refused("loop-kind", "a pl.pipeline loop needs a constant start and step", stmt.span, "write pl.range")
+            raise Refused(
+                "loop-kind", "a pl.pipeline loop needs a constant start and step", stmt.span, "write pl.range"
+            )
         body = tuple(self.block(stmt.body))
         stmt = replace(stmt, body=body)
         each = step.value * stages
@@ -82,9 +84,7 @@ class _Pipelines:
         out.append(ir.Assign((left,), index, ir.Binary("-", stop, ir.Name(name)), stmt.span))
         self._choices(stmt, ir.Name(left), ir.Name(name), values, 1, stages, out)
 
-    def _main(
-        self, stmt: ir.For, start: ir.Expr, end: ir.Expr, step: int, out: list[ir.Stmt]
-    ) -> tuple[ir.Expr, ...]:
+    def _main(self, stmt: ir.For, start: ir.Expr, end: ir.Expr, step: int, out: list[ir.Stmt]) -> tuple[ir.Expr, ...]:
         """The loop over whole rounds; the values it ends with."""
         stages = stmt.stage or 1
         first: list[ir.Expr] = [ir.Name(stmt.variable)]
@@ -128,11 +128,11 @@ class _Pipelines:
             now: dict[str, ir.Expr] = {stmt.variable: place, **dict(zip(stmt.carried, values, strict=False))}
             copy = copied(body, own)
             for inner in copy:
-                put = replaced(inner, lambda n, now=now: now.get(n, ir.Name(n)))
+                put = substituted(inner, now)
                 out.append(_marked(put, f"{group}:{stage}"))
             if end is not None:
-                ends = replaced(end.values, lambda n, own=own: ir.Name(own.get(n, n)))
-                values = replaced(ends, lambda n, now=now: now.get(n, ir.Name(n)))
+                ends = substituted(end.values, {k: ir.Name(n) for k, n in own.items()})
+                values = substituted(ends, now)
         return values
 
     def _choices(
@@ -206,7 +206,7 @@ class _Pipelines:
         return None
 
     def _loads_first(self, body: list[ir.Stmt]) -> list[ir.Stmt]:
-        """Loads ahead of the computations, then the stores of tiles from outside; accesses of one tensor keep their order."""
+        """Loads first, then the stores of tiles from outside; accesses of one tensor keep their order."""
         loads: list[ir.Stmt] = []
         stores: list[ir.Stmt] = []
         rest: list[ir.Stmt] = []

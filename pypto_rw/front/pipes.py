@@ -74,9 +74,7 @@ class _Lanes:
         last = body[-1] if body and isinstance(body[-1], ir.Return) else None
         inner = body[start : len(body) - 1 if last else len(body)]
         lane = self._fresh("subblock_idx")
-        asks = ir.Assign(
-            (lane,), ir.ScalarType(ir.DType.INDEX), ir.Call("tile.get_subblock_idx"), self.source.span
-        )
+        asks = ir.Assign((lane,), ir.ScalarType(ir.DType.INDEX), ir.Call("tile.get_subblock_idx"), self.source.span)
         own = {n: self._fresh(n) for n in dict.fromkeys(defined(inner))}
         stands: dict[str, ir.Expr] = {}
         replay = tuple(s for stmt in copied(inner, own) if (s := self._emptied(stmt, stands)) is not None)
@@ -105,8 +103,8 @@ class _Lanes:
                 then = tuple(s for s in (self._emptied(s, stands) for s in stmt.body) if s is not None)
                 other = tuple(s for s in (self._emptied(s, stands) for s in stmt.orelse or ()) if s is not None)
                 return replace(stmt, body=then, orelse=other if stmt.orelse is not None else None)
-            case ir.Yield(type=ir.TileType() as t):
-                return replace(stmt, type=_empty(t))
+            case ir.Yield() if isinstance(stmt.type, ir.TileType):
+                return replace(stmt, type=_empty(stmt.type))
         signature = self._signature(stmt)
         if signature is None or not isinstance(stmt, ir.Assign | ir.Evaluate) or not isinstance(stmt.value, ir.Call):
             return stmt
@@ -119,16 +117,22 @@ class _Lanes:
             return None
         if not isinstance(stmt, ir.Assign) or not isinstance(stmt.type, ir.TileType):
             return stmt
+        empty = _empty(stmt.type)
         if signature.trait("from-global") is not None and stmt.type.space is not None:
-            keywords = (("dtype", ir.Symbol(stmt.type.dtype.value)), ("target_memory", ir.Symbol(f"Mem.{stmt.type.space.value}")))
-            stmt = replace(stmt, value=ir.Call("tile.create", (ir.Tuple(stmt.type.shape),), keywords, (), stmt.value.span))
-        assert isinstance(stmt.type, ir.TileType) and isinstance(stmt.value, ir.Call)
+            keywords = (
+                ("dtype", ir.Symbol(stmt.type.dtype.value)),
+                ("target_memory", ir.Symbol(f"Mem.{stmt.type.space.value}")),
+            )
+            stmt = replace(
+                stmt, value=ir.Call("tile.create", (ir.Tuple(stmt.type.shape),), keywords, (), stmt.value.span)
+            )
+        assert isinstance(stmt.value, ir.Call)
         if narrows := signature.trait("narrows"):
             names = [p.name for p in signature.parameters]
             args = tuple(ir.Int(0) if names[k] in narrows else a for k, a in enumerate(stmt.value.args))
             kwargs = tuple((k, ir.Int(0) if k in narrows else a) for k, a in stmt.value.kwargs)
             stmt = replace(stmt, value=replace(stmt.value, args=args, kwargs=kwargs))
-        return replace(stmt, type=_empty(stmt.type))
+        return replace(stmt, type=empty)
 
     def _fresh(self, name: str) -> str:
         new, number = name, 0

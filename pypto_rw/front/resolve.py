@@ -77,7 +77,10 @@ def _op(call: ir.Call, asker: Asker) -> str:
         )
     near = ", ".join(book.nearest(f"tile.{call.callee}"))
     raise Refused(
-        "unknown-op", f"there is no operation pl.{call.callee}", call.span, f"the nearest ops are {near}" if near else ""
+        "unknown-op",
+        f"there is no operation pl.{call.callee}",
+        call.span,
+        f"the nearest ops are {near}" if near else "",
     )
 
 

@@ -79,5 +79,3 @@ class Scalars:
 
 def _integer(dtype: ir.DType) -> bool:
     return "INT" in dtype.value or dtype is ir.DType.INDEX
-
-

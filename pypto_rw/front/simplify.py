@@ -1,6 +1,6 @@
 """Simplifies a typed function: canonical scalars, branches and loops whose course is known, values nobody reads.
 
-    for i in pl.range(1): body    =>   body with i = 0         if 3 < 2: a else: b   =>   b
+for i in pl.range(1): body    =>   body with i = 0         if 3 < 2: a else: b   =>   b
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 from pypto_rw import ir
 from pypto_rw.front.arithmetic import Arithmetic
 from pypto_rw.front.copies import copied, defined
-from pypto_rw.front.names import assigned, reads, replaced
+from pypto_rw.front.names import assigned, reads, substituted
 from pypto_rw.scalars import WIDE, Bounds, bounds, dtype_of
 from pypto_rw.shapes import Refused
 
@@ -25,7 +25,10 @@ def simplified(function: ir.Function) -> ir.Function:
 
     Raises Refused for a loop that cannot be unrolled."""
     body = tuple(_Simplifier(function).block(function.body))
-    return replace(function, body=without_dead(body, lambda s: isinstance(s.type, ir.ScalarType) and not isinstance(s.value, ir.Call)))
+    return replace(
+        function,
+        body=without_dead(body, lambda s: isinstance(s.type, ir.ScalarType) and not isinstance(s.value, ir.Call)),
+    )
 
 
 def without_dead(body: tuple[ir.Stmt, ...], droppable: Callable[[ir.Assign], bool]) -> tuple[ir.Stmt, ...]:
@@ -60,7 +63,7 @@ class _Simplifier:
         return self.arithmetic.simplified(expr)
 
     def put(self, tree: T) -> T:
-        return replaced(tree, lambda name: self.stands.get(name, ir.Name(name)))
+        return substituted(tree, self.stands)
 
     def block(self, body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
         out: list[ir.Stmt] = []
@@ -172,7 +175,7 @@ class _Simplifier:
             copy = copied(body, own) if number else body
             out += self.block(copy)
             if end is not None:
-                ends = replaced(end.values, lambda n, own=own: ir.Name(own.get(n, n)))
+                ends = substituted(end.values, {k: ir.Name(n) for k, n in own.items()})
                 values = tuple(self.expr(v) for v in ends)
         for name, result in zip(end.targets if end else (), values, strict=False):
             self.stands[name] = result

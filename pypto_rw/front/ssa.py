@@ -132,9 +132,7 @@ class _Versions:
         bounds, initial = self.read(stmt.bounds), self.read(stmt.initial)
         variable = self.fresh(stmt.variable)
         body, carried, start = self.carrying(stmt, after, {stmt.variable: variable})
-        return replace(
-            stmt, variable=variable, bounds=bounds, body=body, carried=carried, initial=(*initial, *start)
-        )
+        return replace(stmt, variable=variable, bounds=bounds, body=body, carried=carried, initial=(*initial, *start))
 
     def while_loop(self, stmt: ir.While, after: frozenset[str]) -> ir.While:
         initial = self.read(stmt.initial)
@@ -229,8 +227,7 @@ def _without_continue(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
 def _has_continue(stmt: ir.If) -> bool:
     inside = (*stmt.body, *(stmt.orelse or ()))
     return any(
-        (isinstance(s, ir.Jump) and s.kind == "continue") or (isinstance(s, ir.If) and _has_continue(s))
-        for s in inside
+        (isinstance(s, ir.Jump) and s.kind == "continue") or (isinstance(s, ir.If) and _has_continue(s)) for s in inside
     )
 
 

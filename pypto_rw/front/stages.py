@@ -1,6 +1,6 @@
 """The front stages, each a function from module to module.
 
-    authored --typed--> every variable has a type --legal--> tile level: spaces, layouts, native ops
+authored --typed--> every variable has a type --legal--> tile level: spaces, layouts, native ops
 """
 
 from __future__ import annotations
@@ -44,8 +44,12 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
             continue
         typer = Typer(engine, single, surroundings_of(single, module.functions), filename)
-        functions.append(typer.function())
+        function = typer.function()
         diagnostics += typer.diagnostics
+        try:
+            functions.append(function if typer.diagnostics else simplified(function))
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))
@@ -63,7 +67,6 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             continue
         surroundings = surroundings_of(function, module.functions)
         try:
-            function = simplified(function)
             legalizer = Legalizer(engine, function, surroundings, filename)
             function = legalizer.function()
             if any(isinstance(s, ir.For) and s.kind == "pipeline" for s in ir.statements(function.body)):
@@ -77,7 +80,6 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))
-
 
 
 def _with_symbols(function: ir.Function) -> ir.Function:

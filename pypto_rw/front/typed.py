@@ -28,9 +28,7 @@ _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
 class Typer:
     """Types one function; `diagnostics` collects every refusal."""
 
-    def __init__(
-        self, engine: Engine, function: ir.Function, surroundings: Surroundings, filename: str
-    ) -> None:
+    def __init__(self, engine: Engine, function: ir.Function, surroundings: Surroundings, filename: str) -> None:
         self.source, self.filename = function, filename
         self.asker = Asker(engine, surroundings)
         self.values = self.asker.values
@@ -212,7 +210,9 @@ class Typer:
             case ir.Tuple():
                 return replace(expr, items=tuple(self.expression(e, out, span) for e in expr.items))
             case ir.Item() if kind(expr.value, self.asker) == "array":
-                return self._hoisted(ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span)
+                return self._hoisted(
+                    ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span
+                )
         return expr
 
     def _hoisted(self, call: ir.Call, out: list[ir.Stmt], span: Span) -> ir.Name:
@@ -343,11 +343,14 @@ class Typer:
         bodies = [self.block(stmt.body), self.block(stmt.orelse or ())]
         ends = [b[-1] if b and isinstance(b[-1], ir.Yield) else None for b in bodies]
         if ends[0] is not None and ends[1] is not None and len(ends[0].values) == len(ends[1].values):
-            types = [self._merged(n, a, b) for n, a, b in zip(ends[0].targets, ends[0].values, ends[1].values, strict=False)]
+            types = [
+                self._merged(n, a, b) for n, a, b in zip(ends[0].targets, ends[0].values, ends[1].values, strict=False)
+            ]
             for name, t in zip(ends[0].targets, types, strict=True):
                 self.values[name] = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
-            for body, end in zip(bodies, ends, strict=True):
-                body[-1] = replace(end, type=types[0] if len(types) == 1 else None)
+            single = types[0] if len(types) == 1 else None
+            bodies[0][-1] = replace(ends[0], type=single)
+            bodies[1][-1] = replace(ends[1], type=single)
         orelse = tuple(bodies[1]) if stmt.orelse is not None else None
         out.append(replace(stmt, condition=condition, body=tuple(bodies[0]), orelse=orelse))
 
