@@ -16,6 +16,7 @@ from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
+from pypto_rw.syntax.parts import float_
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
@@ -386,7 +387,7 @@ class Shaper:
         dtype = self.like(p, signature, arguments)
         if dtype is None:
             return literal
-        return ir.Float(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
+        return float_(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
 
     def like(self, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.DType | None:
         """The dtype that a constant for `p` takes; None when the signature names none."""

@@ -54,10 +54,13 @@ class Asker:
 
     def ask(self, call: ir.Call, result: ir.Type | None = None) -> Answer:
         """What the rules say of `call`, whose result has the type `result` where that is known."""
-        asked = self.shaper.asked(call, self.signature(call), result)
+        signature = self.signature(call)
+        asked = self.shaper.asked(call, signature, result)
         said = self.engine.ask(asked.shape)
+        late = signature.trait("after-planning") or ()
+        findings = tuple(f for f in said.findings if f.rule not in late)
         deduced = type_of(said.deduced, asked.extents) if said.deduced is not None else None
-        return Answer(deduced, said.findings, said.legal, asked.sources, asked.owners, asked.extents)
+        return Answer(deduced, findings, said.legal, asked.sources, asked.owners, asked.extents)
 
     def refused(self, finding: Finding, call: ir.Call) -> Refused:
         """A finding of the rules as a refusal of the call."""

@@ -9,6 +9,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import InternalError
 from pypto_rw.engine import Term
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Signature
+from pypto_rw.syntax.parts import float_
 from pypto_rw.typing import expression
 
 _SYMBOLS = {
@@ -88,7 +89,7 @@ class Decoder:
             case "int":
                 return ir.Int(term[1], ir.DType[term[2][0]])
             case "real":
-                return ir.Float(term[1], ir.DType[term[2][0]])
+                return float_(term[1], ir.DType[term[2][0]])
             case "made" | "made-of":
                 return ir.Name(self.made(term))
             case "none":

@@ -8,6 +8,7 @@ from pypto_rw import ir
 from pypto_rw.front.asking import Asker
 from pypto_rw.rulebook import Rulebook, Signature
 from pypto_rw.shapes import FLOATS, Refused, bind, kind_of
+from pypto_rw.syntax.parts import float_
 
 _FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
 
@@ -117,7 +118,7 @@ def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
 def _stamped(constant: ir.Int | ir.Float, dtype: ir.DType, call: ir.Call) -> ir.Expr:
     """A constant in the dtype, a value of an unsigned dtype as the signed one of the same bits."""
     if dtype in FLOATS:
-        return ir.Float(float(constant.value), dtype)
+        return float_(float(constant.value), dtype)
     value = int(constant.value)
     if value != constant.value:
         raise Refused(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pypto_rw import ir
 from pypto_rw.scalars import promoted
 from pypto_rw.shapes import FLOATS, Refused, Shaper
+from pypto_rw.syntax.parts import float_
 
 _LOGIC = frozenset({"and", "or", "xor"})
 
@@ -54,7 +55,7 @@ class Scalars:
         if own is dtype or ir.DType.BOOL in (own, dtype):
             return expr
         if isinstance(expr, ir.Int):
-            return ir.Float(float(expr.value), dtype) if dtype in FLOATS else ir.Int(expr.value, dtype)
+            return float_(float(expr.value), dtype) if dtype in FLOATS else ir.Int(expr.value, dtype)
         return ir.Cast(expr, dtype)
 
     def assigned(self, expr: ir.Expr, written: ir.Type | None) -> tuple[ir.Expr, ir.DType]:

@@ -40,6 +40,7 @@ class Typer:
             isinstance(s, ir.Assign | ir.Evaluate) and isinstance(s.value, ir.Call) and "." not in s.value.callee
             for s in ir.statements(function.body)
         )
+        self.poisoned: set[str] = set()
         self.makers: dict[str, ir.Call] = {}
         self.windows: dict[str, ir.Tuple] = {}
 
@@ -85,7 +86,8 @@ class Typer:
             try:
                 self.statement(stmt, out)
             except Refused as refused:
-                self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.source.name))
+                if self.poisoned.isdisjoint(reads(stmt)):  # else it follows from an earlier refusal
+                    self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.source.name))
                 self._poison(stmt)
         return out
 
@@ -94,6 +96,8 @@ class Typer:
         for inner in ir.statements((stmt,)):
             if isinstance(inner, ir.Assign | ir.Yield):
                 for name in inner.targets:
+                    if inner.type is None:
+                        self.poisoned.add(name)
                     self.values.setdefault(name, Value(inner.type or ir.OpaqueType("pl.UnknownType")))
 
     def statement(self, stmt: ir.Stmt, out: list[ir.Stmt]) -> None:
