@@ -23,6 +23,13 @@ def is_allocated(function: ir.Function) -> bool:
     )
 
 
+def is_tensor_level(module: ir.Module) -> bool:
+    """Whether a module has no kernel, only scopes that another pipeline makes kernels of."""
+    return not any(f.kind in DEVICE for f in module.functions) and any(
+        isinstance(s, ir.Scope) for f in module.functions for s in f.body
+    )
+
+
 def needs_types(function: ir.Function) -> bool:
     """Whether a device function lacks types or full names, or assigns a name twice."""
     if function.kind not in DEVICE or is_allocated(function):

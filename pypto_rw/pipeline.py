@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
-from pypto_rw.authored import needs_legal, needs_types
+from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.engine import Engine
 
@@ -30,7 +30,7 @@ class Task:
 
 def types(module: ir.Module, task: Task) -> ir.Module:
     """Full op names, one call a statement, a type at every variable."""
-    if not any(map(needs_types, module.functions)):
+    if not any(map(needs_types, module.functions)) and not is_tensor_level(module):
         return module
     from pypto_rw.front.stages import typed
 

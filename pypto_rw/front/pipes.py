@@ -12,11 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pypto_rw import ir
+from pypto_rw.engine import Engine
 from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, replaced
 from pypto_rw.front.resolve import full_name
+from pypto_rw.front.split import halved, lane_split
 from pypto_rw.rulebook import Rulebook, Signature
-from pypto_rw.shapes import Refused, bind
+from pypto_rw.shapes import bind
+from pypto_rw.unit import Surroundings
 
 _FP32 = ir.TensorType((ir.Int(1),), ir.DType.FP32)
 
@@ -37,30 +40,20 @@ def with_needed_parameters(function: ir.Function, rulebook: Rulebook, target: st
     return replace(function, params=tuple(params)) if len(params) > len(function.params) else function
 
 
-def dispatched(function: ir.Function, rulebook: Rulebook, target: str) -> ir.Function:
-    """A vector kernel with a branch for each lane, where the target dispatches both and the kernel splits nothing.
+def dispatched(function: ir.Function, engine: Engine, surroundings: Surroundings) -> ir.Function:
+    """A vector kernel for both lanes: its tiles are divided, or one lane does the work. Other kernels as they are.
 
-    Raises Refused for a kernel whose tiles are split between the lanes."""
-    calls = [
-        (s.value, signature)
-        for s in ir.statements(function.body)
-        if isinstance(s, ir.Assign | ir.Evaluate) and isinstance(s.value, ir.Call)
-        if (signature := rulebook.signature(s.value.callee)) is not None
-    ]
-    opens = any((s.trait("needs-parameter") or ("",))[0] == target for _, s in calls)
-    if function.kind != "AIV" or not opens:
+    Raises Refused for a kernel that cannot be divided."""
+    rulebook, target = engine.rulebook, engine.target
+    if function.kind != "AIV" or any(k in ("split", "dual_aiv_dispatch") for k, _ in function.attrs):
         return function
-    for call, _ in calls:
-        split = dict(call.kwargs).get("split")
-        if isinstance(split, ir.Int) and split.value in (1, 2, 3, 4):
-            raise Refused(
-                "split-kernel",
-                f"{call.callee} with split={split.value} divides the kernel's tiles between the two lanes; that needs "
-                "the tensor-level pipeline, which this compiler does not have",
-                call.span,
-                "write what one lane computes, in a function of its own that is already divided",
-            )
-    return _Lanes(function, rulebook).function()
+    split = lane_split(function, engine)
+    if split:
+        return halved(function, engine, surroundings, split)
+    calls = (s.value for s in ir.statements(function.body) if isinstance(s, ir.Assign | ir.Evaluate))
+    signatures = (rulebook.signature(c.callee) for c in calls if isinstance(c, ir.Call))
+    opens = any((s.trait("needs-parameter") or ("",))[0] == target for s in signatures if s is not None)
+    return _Lanes(function, rulebook).function() if opens else function
 
 
 class _Lanes:

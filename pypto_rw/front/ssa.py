@@ -9,6 +9,7 @@ Only what is needed after a region, or by its next round, is carried. `continue`
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from pypto_rw.front.names import assigned, live_after, reads, renamed
 from pypto_rw.shapes import Refused
 
 T = TypeVar("T")
+_RESERVED = re.compile(r"arg\d+$")  # what the arguments of the printed function are called
 
 
 def single_assignment(function: ir.Function, reserved: frozenset[str]) -> ir.Function:
@@ -34,18 +36,29 @@ class _Versions:
             n for s in ir.statements(function.body) if isinstance(s, ir.For | ir.While) for n in _heads(s)
         }
         self.now = {p.name: p.name for p in function.params}
+        params = []
+        for p in function.params:
+            name = p.name
+            if _RESERVED.match(name):
+                self.taken.discard(name)
+                name = self.now[p.name] = self.fresh(name)
+            params.append(replace(p, name=name, type=renamed(p.type, self.now_of)))
+        self.params = tuple(params)
 
     def function(self) -> ir.Function:
         body = _without_continue(self.source.body)
-        return replace(self.source, body=tuple(self.block(body, frozenset())))
+        return replace(self.source, params=self.params, body=tuple(self.block(body, frozenset())))
+
+    def now_of(self, name: str) -> str:
+        return self.now.get(name, name)
 
     def fresh(self, name: str) -> str:
+        if _RESERVED.match(name):
+            name = f"{name}__ssa_v0"
         new, number = name, 0
-        while new in self.taken:
+        while new in self.taken or (number and new in self.written):
             number += 1
             new = f"{name}_{number}"
-            if new in self.written:
-                continue
         self.taken.add(new)
         return new
 
@@ -54,7 +67,7 @@ class _Versions:
         return new
 
     def read(self, tree: T) -> T:
-        return renamed(tree, lambda name: self.now.get(name, name))
+        return renamed(tree, self.now_of)
 
     def block(self, body: tuple[ir.Stmt, ...], after: frozenset[str]) -> list[ir.Stmt]:
         lives, _ = live_after(body, after)

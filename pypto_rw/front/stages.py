@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pypto_rw import ir
-from pypto_rw.authored import needs_legal, needs_types
+from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
+from pypto_rw.front.direct import stored_directly
 from pypto_rw.front.legal import Legalizer
 from pypto_rw.front.names import reads
 from pypto_rw.front.pipes import dispatched, with_needed_parameters
@@ -32,8 +33,9 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     reserved = frozenset(n for n, _ in module.dynamic) | {n for c in module.constants for n in c.targets}
     diagnostics: list[Diagnostic] = []
     functions = []
+    tensor_level = is_tensor_level(module)
     for function in module.functions:
-        if not needs_types(function):
+        if not needs_types(function) and not tensor_level:
             functions.append(function)
             continue
         try:
@@ -47,7 +49,7 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         function = typer.function()
         diagnostics += typer.diagnostics
         try:
-            functions.append(function if typer.diagnostics else simplified(function))
+            functions.append(function if typer.diagnostics else stored_directly(simplified(function), engine.rulebook))
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
@@ -73,7 +75,7 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
                 from pypto_rw.front.pipeline import replicated  # few kernels have such a loop
 
                 function = simplified(replicated(function, engine.rulebook))
-            functions.append(dispatched(function, engine.rulebook, engine.target))
+            functions.append(dispatched(function, engine, surroundings))
             diagnostics += legalizer.diagnostics
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
