@@ -10,7 +10,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
-from pypto_rw.pipeline import Task, run
+from pypto_rw.pipeline import STAGES, Task, run
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.syntax import parse
 
@@ -26,6 +26,15 @@ class Lowered:
     mlir: str
     diagnostics: tuple[Diagnostic, ...] = ()
     module: ir.Module | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What `stop_after` gives: the module, its `.pyir` text, and warnings."""
+
+    pyir: str
+    diagnostics: tuple[Diagnostic, ...]
+    module: ir.Module
 
 
 def lower(
@@ -51,12 +60,7 @@ def lower(
     of the compiler itself. Source: design §6.
     """
     engine, settings = _prepared(filename, target, planner, ptoas, reference, loc, rules)
-    module = parse(source, filename=filename)
-    if functions is not None:
-        known = {f.name for f in module.functions}
-        if missing := [f for f in functions if f not in known]:
-            raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
-        module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+    module = _chosen(parse(source, filename=filename), functions, filename)
     task = Task(engine, settings.target, planner, filename, source)
     try:
         module = run(module, task)
@@ -65,6 +69,30 @@ def lower(
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def stop_after(
+    source: str,
+    *,
+    stage: str,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    reference: bool = False,
+    rules: Sequence[str | Path] = (),
+    functions: Sequence[str] | None = None,
+) -> Staged:
+    """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
+
+    The text reads back as the same module, and lowers to the same `.pto` but for source places. Raises as `lower`."""
+    from pypto_rw.syntax import write  # only this function prints modules
+
+    if stage not in STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
+    engine, settings = _prepared(filename, target, planner, ASSEMBLERS[0], reference, False, rules)
+    task = Task(engine, settings.target, planner, filename, source)
+    module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
+    return Staged(write(module), tuple(task.notes), module)
 
 
 def check(
@@ -112,6 +140,15 @@ def verify(
 
     _require(target, planner, ptoas)
     return verified(text, target=TARGETS[target], planner=planner, ptoas=ptoas, filename=filename)
+
+
+def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
+    if functions is None:
+        return module
+    known = {f.name for f in module.functions}
+    if missing := [f for f in functions if f not in known]:
+        raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
+    return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:

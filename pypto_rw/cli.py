@@ -1,4 +1,4 @@
-"""The command line: `pypto-rw lower | check | fmt | rules | verify`.
+"""The command line: `pypto-rw lower | check | fmt | memory | rules | verify`.
 
 stdout carries the product, stderr everything else. Exit codes: 0 ok, 1 input refused, 2 usage or file, 3 internal
 error with a reproducer, 130 interrupted. Source: design §6.
@@ -17,8 +17,9 @@ from typing import NoReturn
 
 from pypto_rw import api
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity, render
+from pypto_rw.pipeline import STAGES
 
-COMMANDS = ("lower", "check", "fmt", "rules", "verify")
+COMMANDS = ("lower", "check", "fmt", "memory", "rules", "verify")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -66,11 +67,23 @@ def _parser() -> argparse.ArgumentParser:
     lower = commands.add_parser("lower", help="print the .pto of each file (the default command)")
     _compile_options(lower)
     lower.add_argument("-o", "--output", metavar="OUT", help="write to OUT (a folder when there are several files)")
+    lower.add_argument(
+        "--stop-after",
+        metavar="STAGE",
+        choices=list(STAGES),
+        help=f"print the module after a stage: {', '.join(STAGES)}",
+    )
     lower.add_argument("--no-loc", action="store_true", help="no source places on op lines")
     lower.set_defaults(action=_lower)
     check = commands.add_parser("check", help="report what would be refused, print nothing")
     _compile_options(check)
-    check.set_defaults(action=_check, no_loc=True)
+    check.set_defaults(action=_check, no_loc=True, stop_after=None)
+    memory = commands.add_parser("memory", help="show which tile is in which bytes, and when")
+    memory.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
+    _target_options(memory)
+    memory.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    memory.add_argument("--html", metavar="OUT", help="write the map as a page to OUT instead")
+    memory.set_defaults(action=_memory)
     fmt = commands.add_parser("fmt", help="print each file in the layout of PyPTO's own printer")
     fmt.add_argument("files", nargs="*", metavar="FILE")
     fmt.add_argument("-w", "--write", action="store_true", help="rewrite the files in place")
@@ -135,7 +148,8 @@ def _lower(options: argparse.Namespace) -> int:
     for file, text in outputs:
         target = Path(options.output)
         if len(files) > 1 or target.is_dir():
-            target = target / f"{'stdin' if file == '-' else Path(file).stem}.pto"
+            suffix = "pyir" if options.stop_after else "pto"
+            target = target / f"{'stdin' if file == '-' else Path(file).stem}.{suffix}"
         if (problem := _write(target, text)) is not None:
             return _complain(problem)
     return 0
@@ -151,6 +165,20 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
     except (OSError, UnicodeDecodeError) as error:
         return _complain(f"cannot read {file}: {_reason(error)}"), None
     try:
+        if options.stop_after:
+            staged = api.stop_after(
+                source,
+                stage=options.stop_after,
+                filename="<stdin>" if file == "-" else file,
+                target=options.target,
+                planner=options.planner,
+                reference=options.reference,
+                rules=options.rules,
+                functions=options.function,
+            )
+            if staged.diagnostics:
+                print(render(staged.diagnostics, source), file=sys.stderr)
+            return 0, staged.pyir
         lowered = api.lower(
             source,
             filename="<stdin>" if file == "-" else file,
@@ -174,6 +202,43 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
     if lowered.diagnostics:
         print(render(lowered.diagnostics, source), file=sys.stderr)
     return int(any(d.severity is Severity.error for d in lowered.diagnostics)), lowered.mlir
+
+
+def _memory(options: argparse.Namespace) -> int:
+    from pypto_rw.memory.chart import charts
+    from pypto_rw.memory.picture import as_html, as_text
+    from pypto_rw.rulebook import Rulebook
+
+    texts = []
+    for file in options.files or ["-"]:
+        try:
+            source = _read(file)
+            staged = api.stop_after(
+                source,
+                stage="plan",
+                filename="<stdin>" if file == "-" else file,
+                target=options.target,
+                planner=options.planner,
+                rules=options.rules,
+            )
+            target = api.TARGETS[options.target]
+            found = charts(
+                staged.module, planner=options.planner, target=target, rulebook=Rulebook(tuple(options.rules))
+            )
+            title = f"{'stdin' if file == '-' else Path(file).name}, {target}, planner {options.planner}"
+            texts.append(as_text(found) if options.html is None else as_html(found, title))
+        except (OSError, UnicodeDecodeError) as error:
+            return _complain(f"cannot read {file}: {_reason(error)}")
+        except CompileError as error:
+            print(error, file=sys.stderr)
+            return 1
+    if options.html is None:
+        sys.stdout.write("\n".join(texts))
+        return 0
+    if len(texts) > 1:
+        return _complain("--html takes one kernel")
+    problem = _write(Path(options.html), texts[0])
+    return 0 if problem is None else _complain(problem)
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -38,12 +38,16 @@ def types(module: ir.Module, task: Task) -> ir.Module:
 
 
 def legalize(module: ir.Module, task: Task) -> ir.Module:
-    """Every op one that the target has, every tile where its ops read it."""
-    if not any(map(needs_legal, module.functions)):
-        return module
-    from pypto_rw.front.stages import legal
+    """Every op one that the target has, every tile where its ops read it, indices as the reference has them."""
+    if any(map(needs_legal, module.functions)):
+        from pypto_rw.front.stages import legal
 
-    return legal(module, task.engine, filename=task.filename, source=task.source)
+        module = legal(module, task.engine, filename=task.filename, source=task.source)
+    if not any(needs_plan(f) for f in module.functions):
+        return module
+    from pypto_rw.simplify import simplify as simplified
+
+    return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
 
 
 def plan(module: ir.Module, task: Task) -> ir.Module:
@@ -63,21 +67,7 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
     )
 
 
-def simplify(module: ir.Module, task: Task) -> ir.Module:
-    """Index expressions in the reference's form, in what is to be planned."""
-    if not any(needs_plan(f) for f in module.functions):
-        return module
-    from pypto_rw.simplify import simplify as simplified
-
-    return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
-
-
-STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {
-    "type": types,
-    "legalize": legalize,
-    "simplify": simplify,
-    "plan": plan,
-}
+STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"type": types, "legalize": legalize, "plan": plan}
 
 
 def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module:

@@ -22,7 +22,9 @@ def keep_needed(tree: Tree, *, merged: bool) -> bool:
     `merged`: also where a branch passes on a loop-carried tile (the assembler's planner copies such a tile itself).
     Memories must be assigned, and must be assigned anew after a move was inserted."""
     keeper = _Keeper(tree, merged=merged)
-    keeper.block(tree.body)
+    keeper.branches(tree.body)
+    if not keeper.inserted:  # a merge that got memory of its own may be what a loop starts from
+        keeper.loops(tree.body)
     return keeper.inserted
 
 
@@ -99,17 +101,28 @@ class _Keeper:
         self.reads = _Reads(tree)
         self.inserted = False
 
-    def block(self, block: Block) -> None:
+    def branches(self, block: Block) -> None:
+        """Keep what the merges of a block would overwrite."""
+        for item in block.items:
+            match item:
+                case Loop():
+                    self.branches(item.body)
+                case Branch():
+                    for b in item.blocks:
+                        self.branches(b)
+                    self._results(item)
+
+    def loops(self, block: Block) -> None:
+        """Keep what the loops of a block would overwrite."""
         out: list[Step | Loop | Branch] = []
         for item in block.items:
             match item:
                 case Loop():
                     out.extend(self._initial(item))
-                    self.block(item.body)
+                    self.loops(item.body)
                 case Branch():
                     for b in item.blocks:
-                        self.block(b)
-                    self._results(item)
+                        self.loops(b)
             out.append(item)
         block.items[:] = out
 

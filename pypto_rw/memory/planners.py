@@ -29,6 +29,14 @@ Planner = Callable[[Tree, list[Diagnostic]], None]
 
 def prepare(tree: Tree, *, merged: bool) -> dict[str, Declaration]:
     """What all planners begin with: memories, kept tiles, carried tiles in place."""
+    if tree.rebound:
+        v = tree.rebound[0]
+        raise Refused(
+            "rebound-tile",
+            f"the tile {v.name} is assigned again inside a loop or a branch; its value would not leave it",
+            place(v.home) if v.home is not None else NOWHERE,
+            f"carry it: init_values=({v.name},) at the loop, and pl.yield_ at the end of the block",
+        )
     declared = assign_memory(tree)
     while keep_needed(tree, merged=merged):
         declared = assign_memory(tree)

@@ -100,6 +100,8 @@ class Packing:
             capacity = self.facts.capacity.get(key[0], 0)
             self.depth[key] = max(1, min(len(stages[key]), capacity // size)) if capacity and size else 1
             self.rank[key] = {stage: k for k, stage in enumerate(sorted(stages[key]))}
+            if capacity and self.depth[key] < len(stages[key]):
+                self.reduced[key[1]] = (self.depth[key], len(stages[key]))
 
     def pack(self) -> list[list[int]]:
         """Intervals by buffer, the first one of each is the one the others move to."""

@@ -20,13 +20,18 @@ _SHUFFLES = 4
 @dataclass(slots=True)
 class Buffer:
     """Something to place: bytes, memory space, when its life begins; `hard` neighbours it may not overlap, `soft` ones
-    it had better not, with their weights."""
+    it had better not, with their weights.
+
+    `read`: what the calls that write it read, `written`: what calls write that read it. A result may begin where
+    an operand begins, or before it, but not inside it: it would be written over what is yet to be read."""
 
     size: int
     space: ir.Space
     begin: int
     hard: list[int] = field(default_factory=list)
     soft: dict[int, int] = field(default_factory=dict)
+    read: list[int] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
 
 
 Placement = list[int]
@@ -59,23 +64,9 @@ def solve(buffers: list[Buffer], capacity: dict[ir.Space, int], reserved: dict[i
 def _first_fit(
     buffers: list[Buffer], order: list[int], capacity: dict[ir.Space, int], reserved: dict[ir.Space, int]
 ) -> Placement | None:
-    at = [-1] * len(buffers)
-    for k in order:
-        b = buffers[k]
-        blocks = [(at[n], at[n] + buffers[n].size) for n in b.hard if at[n] >= 0]
-        if reserved.get(b.space):
-            blocks.append((0, reserved[b.space]))
-        start = 0
-        for first, last in sorted(blocks):
-            if last <= start:
-                continue
-            if first >= start + b.size:
-                break
-            start = aligned(last)
-        if start + b.size > capacity.get(b.space, 1 << 62):
-            return None
-        at[k] = start
-    return at
+    """The lowest place for each buffer, whatever it had better not overlap."""
+    plain = [Buffer(b.size, b.space, b.begin, b.hard, {}, b.read, b.written) for b in buffers]
+    return _place(plain, tuple(order), capacity, reserved)
 
 
 def _place(
@@ -87,8 +78,10 @@ def _place(
         low = reserved.get(b.space, 0)
         blocks = [(at[n], at[n] + buffers[n].size) for n in b.hard if at[n] >= 0]
         near = _Weights([(at[n], at[n] + buffers[n].size, w) for n, w in b.soft.items() if at[n] >= 0])
-        candidates = {0, aligned(low)}
-        candidates.update(aligned(last) for _, last in blocks)
+        read = [(at[n], at[n] + buffers[n].size) for n in b.read if at[n] >= 0]
+        written = [at[n] for n in b.written if at[n] >= 0]
+        candidates = {0, aligned(low), *written}
+        candidates.update(aligned(last) for _, last in (*blocks, *read))
         candidates.update(aligned(last) for last in near.ends)
         taken = _Taken(blocks)
         top = capacity.get(b.space, 1 << 62) - b.size
@@ -97,6 +90,8 @@ def _place(
             if start > top:
                 break
             if start < low or not taken.free(start, start + b.size):
+                continue
+            if any(first < start < last for first, last in read) or any(start < w < start + b.size for w in written):
                 continue
             cost = near.over(start, start + b.size)
             if best is None or (cost, start) < best:

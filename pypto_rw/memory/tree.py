@@ -125,7 +125,8 @@ class Branch:
 @dataclass(slots=True, eq=False)
 class Tree:
     """A function. `variables` in the order of definition (but for inserted moves); `names` are taken;
-    `allocations`: name -> (space, bytes, declared) in order, filled in with the memories."""
+    `allocations`: name -> (space, bytes, declared) in order, filled in with the memories; `rebound`: tiles that are
+    assigned in a loop or branch under a name from outside it."""
 
     function: ir.Function
     parameters: list[Variable]
@@ -133,6 +134,7 @@ class Tree:
     variables: list[Variable]
     names: set[str]
     facts: Facts
+    rebound: list[Variable] = field(default_factory=list)
     allocations: dict[str, tuple[ir.Space, int, bool]] = field(default_factory=dict)
     next: int = 0
 
@@ -146,7 +148,8 @@ def build(function: ir.Function, facts: Facts) -> Tree:
     builder = _Builder(facts)
     parameters = [builder.define(p.name, p.type, "parameter", None) for p in function.params]
     body = builder.block(function.body)
-    return Tree(function, parameters, body, builder.variables, {v.name for v in builder.variables}, facts)
+    names = {v.name for v in builder.variables}
+    return Tree(function, parameters, body, builder.variables, names, facts, builder.rebound)
 
 
 class _Builder:
@@ -155,6 +158,7 @@ class _Builder:
         self.names: dict[str, Variable] = {}
         self.journal: list[dict[str, Variable | None]] = []
         self.variables: list[Variable] = []
+        self.rebound: list[Variable] = []
 
     def define(
         self, name: str, type_: ir.Type | None, role: str, home: Step | Loop | Branch | None, position: int = 0
@@ -164,6 +168,9 @@ class _Builder:
             declared = type_.memref
         variable = Variable(name, type_, role, home, position, declared=declared)
         self.variables.append(variable)
+        outer = self.names.get(name)
+        if role == "assigned" and self.journal and name not in self.journal[-1] and outer is not None and outer.tile:
+            self.rebound.append(variable)
         self._bind(name, variable)
         return variable
 

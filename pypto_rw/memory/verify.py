@@ -128,6 +128,11 @@ class _Checker:
             if not popped and (source is None or self._region(source) is not None):
                 self._report("plan-unplaced", f"the tile {v.name} has no memory", place(step))
             return None
+        if step.op is not None and step.op.window is not None:
+            offsets = step.expressions.get(step.op.window[1])
+            if isinstance(offsets, ir.Tuple) and not all(isinstance(e, ir.Int) for e in offsets.items):
+                source = step.arguments.get(step.op.window[0])  # it may be anywhere in there
+                return self._region(source) if source is not None else None
         region = self._bytes(v, v.declared, place(step))
         view = step.op is not None and step.op.inherits is not None
         if region is not None and not view and step.copied is None:
@@ -279,6 +284,7 @@ class _Checker:
                             "cannot do",
                             place(step),
                         )
+                self._require_behind(step, v, region)
             for n, v in enumerate(written):
                 for w in written[:n]:
                     a, b = self._region(v), self._region(w)
@@ -286,6 +292,17 @@ class _Checker:
                         self._report("plan-overlap", f"{w.name} and {v.name} are results of one call", place(step))
         live.difference_update(targets)
         live.update(x for x in step.reads if x.tile is not None)
+
+    def _require_behind(self, step: Step, v: Variable, region: Region) -> None:
+        """A result may begin where an operand begins, or before it, not inside it: it would overtake the reading."""
+        for x in step.reads:
+            r = self._region(x) if x.tile is not None and not self._in_place(step) else None
+            if r is not None and r.within == region.within and r.start < region.start < r.end and r.overlaps(region):
+                self._report(
+                    "plan-in-place",
+                    f"{v.name} begins at byte {region.start}, inside its operand {x.name} at {r.start} to {r.end}",
+                    place(step),
+                )
 
     def _writes(self, step: Step) -> bool:
         """Whether the call writes the bytes of its result: a view does not."""
