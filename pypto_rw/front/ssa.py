@@ -4,7 +4,8 @@
         acc = pl.add(acc, e)  =>       acc_2 = pl.add(acc_1, e)
                                        acc_3 = pl.yield_(acc_2)
 
-Only what is needed after a region, or by its next round, is carried. `continue` becomes an else branch.
+Only what is needed after a region, or by its next round, is carried. `continue` becomes an else branch,
+`break` in a while loop a flag.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class _Versions:
         self.params = tuple(params)
 
     def function(self) -> ir.Function:
-        body = _without_continue(self.source.body)
+        body = _without_continue(_without_break(self.source.body, set()))
         return replace(self.source, params=self.params, body=tuple(self.block(body, frozenset())))
 
     def now_of(self, name: str) -> str:
@@ -211,6 +212,52 @@ def _plain(body: list[ir.Stmt], end: ir.Yield | None) -> tuple[ir.Stmt, ...]:
 
 def _else(stmt: ir.If, body: list[ir.Stmt], end: ir.Yield | None) -> tuple[ir.Stmt, ...] | None:
     return _plain(body, end) if stmt.orelse is not None else None
+
+
+def _without_break(body: tuple[ir.Stmt, ...], flags: set[str]) -> tuple[ir.Stmt, ...]:
+    """`break` in a while loop sets a flag that the loop's condition reads; what follows it is skipped by `continue`."""
+    out: list[ir.Stmt] = []
+    for stmt in body:
+        match stmt:
+            case ir.While() if not stmt.carried and _breaks(stmt.body):
+                flag = f"break__{len(flags)}"
+                flags.add(flag)
+                boolean = ir.ScalarType(ir.DType.BOOL)
+                out.append(ir.Assign((flag,), boolean, ir.Bool(False), stmt.span))
+                inner = _without_break(_flagged(stmt.body, flag, boolean), flags)
+                again = ir.Binary("and", stmt.condition, ir.Unary("not", ir.Name(flag)))
+                out.append(replace(stmt, condition=again, body=inner))
+            case ir.For() | ir.While():
+                out.append(replace(stmt, body=_without_break(stmt.body, flags)))
+            case ir.If():
+                orelse = None if stmt.orelse is None else _without_break(stmt.orelse, flags)
+                out.append(replace(stmt, body=_without_break(stmt.body, flags), orelse=orelse))
+            case _:
+                out.append(stmt)
+    return tuple(out)
+
+
+def _breaks(body: tuple[ir.Stmt, ...]) -> bool:
+    return any(
+        (isinstance(s, ir.Jump) and s.kind == "break")
+        or (isinstance(s, ir.If) and (_breaks(s.body) or _breaks(s.orelse or ())))
+        for s in body
+    )
+
+
+def _flagged(body: tuple[ir.Stmt, ...], flag: str, boolean: ir.ScalarType) -> tuple[ir.Stmt, ...]:
+    out: list[ir.Stmt] = []
+    for stmt in body:
+        match stmt:
+            case ir.Jump(kind="break"):
+                out.append(ir.Assign((flag,), boolean, ir.Bool(True), stmt.span))
+                out.append(replace(stmt, kind="continue"))
+            case ir.If():
+                orelse = None if stmt.orelse is None else _flagged(stmt.orelse, flag, boolean)
+                out.append(replace(stmt, body=_flagged(stmt.body, flag, boolean), orelse=orelse))
+            case _:
+                out.append(stmt)
+    return tuple(out)
 
 
 def _without_continue(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:

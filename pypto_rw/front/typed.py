@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
-from pypto_rw.engine import Engine
+from pypto_rw.engine import Engine, Term
 from pypto_rw.front.annotations import completed
 from pypto_rw.front.asking import Asker
+from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, reads
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
@@ -229,7 +230,39 @@ class Typer:
         args = tuple(self.expression(a, out, call.span) for a in call.args)
         kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
         call = resolved(replace(call, args=args, kwargs=kwargs), self.asker, self.makers)
-        return self._windowed(call)
+        return self._windowed(self._stood_for(call, out))
+
+    def _stood_for(self, call: ir.Call, out: list[ir.Stmt]) -> ir.Call:
+        """The call that an op without a type of its own stands for, after what it needs."""
+        answer = self.asker.ask(call)
+        instead = next((t for t in answer.legal if t[0] == "instead"), None)
+        if answer.type is not None or answer.findings or instead is None:
+            return call
+        names: dict[Term, str] = {}
+
+        def made(term: Term) -> str:
+            if term not in names:
+                like = decoder.operand(term[1]) if term[0] == "made-of" else None
+                names[term] = self._unused(f"{like.id}{term[2]}") if isinstance(like, ir.Name) else self.fresh()
+            return names[term]
+
+        decoder = Decoder(
+            lambda op: self.asker.signature(ir.Call(op)), answer.sources, answer.extents, made, lambda name: name
+        )
+        for new, target in decoder.calls(instead[1]):
+            new = replace(new, span=call.span)
+            if target is None:
+                return new
+            self.assign(ir.Assign((target,), None, new, call.span), out)
+        return call
+
+    def _unused(self, name: str) -> str:
+        new, number = name, 0
+        while new in self.taken:
+            number += 1
+            new = f"{name}_{number}"
+        self.taken.add(new)
+        return new
 
     def _windowed(self, call: ir.Call) -> ir.Call:
         """A store of a tile that was loaded through a window of more than two axes stores through such a window."""
