@@ -15,6 +15,7 @@ from pypto_rw.front.direct import stored_directly
 from pypto_rw.front.legal import Legalizer
 from pypto_rw.front.names import reads
 from pypto_rw.front.pipes import dispatched, with_needed_parameters
+from pypto_rw.front.scopes import outlined
 from pypto_rw.front.simplify import simplified
 from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
@@ -34,6 +35,8 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     diagnostics: list[Diagnostic] = []
     functions = []
     tensor_level = is_tensor_level(module)
+    if tensor_level:
+        module, diagnostics = _outlined(module, filename)
     for function in module.functions:
         if not needs_types(function) and not tensor_level:
             functions.append(function)
@@ -55,6 +58,18 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))
+
+
+def _outlined(module: ir.Module, filename: str) -> tuple[ir.Module, list[Diagnostic]]:
+    """The kernels that the host functions' scopes are."""
+    functions: list[ir.Function] = []
+    diagnostics: list[Diagnostic] = []
+    for function in module.functions:
+        try:
+            functions += outlined(function)
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
+    return replace(module, functions=tuple(functions)), diagnostics
 
 
 def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "") -> ir.Module:

@@ -19,6 +19,7 @@ from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, reads
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
+from pypto_rw.front.whole import whole_load, window
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Value, bind, kind_name
 from pypto_rw.unit import Surroundings
@@ -229,8 +230,37 @@ class Typer:
         """`call` under its full name, its arguments without calls inside."""
         args = tuple(self.expression(a, out, call.span) for a in call.args)
         kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
-        call = resolved(replace(call, args=args, kwargs=kwargs), self.asker, self.makers)
+        call = self._on_tiles(replace(call, args=args, kwargs=kwargs), out)
+        call = resolved(call, self.asker, self.makers)
         return self._windowed(self._stood_for(call, out))
+
+    def _on_tiles(self, call: ir.Call, out: list[ir.Stmt]) -> ir.Call:
+        """A call on whole tensors as one on tiles; `x[…]` and `x[…] = v` as a load and a store."""
+        first = call.args[0] if call.args else None
+        if call.callee in ("getitem", "setitem") and isinstance(first, ir.Name) and kind(first, self.asker) == "tensor":
+            last = len(call.args) - (call.callee == "setitem")
+            offsets, extents = window(first.id, call.args[1:last], self.asker, call)
+            if call.callee == "getitem":
+                return replace(call, callee="tile.load", args=(first, offsets, extents))
+            return replace(call, callee="tile.store", args=(call.args[-1], offsets, first))
+        book = self.asker.engine.rulebook
+        name = call.callee.removeprefix("tensor.")
+        if "." in name or book.op_file(f"tensor.{name}") is not None:
+            return call
+        call = replace(call, callee=name)
+        kinds = [kind(a, self.asker) for a in call.args]
+        if "tensor" not in kinds or "tile" in kinds or not self._takes_tiles(call):
+            return call
+        loaded: dict[str, ir.Name] = {}
+        for arg, what in zip(call.args, kinds, strict=True):
+            if what == "tensor" and isinstance(arg, ir.Name) and arg.id not in loaded:
+                loaded[arg.id] = self._hoisted(whole_load(arg.id, self.asker, call), out, call.span)
+        return replace(call, args=tuple(loaded.get(a.id, a) if isinstance(a, ir.Name) else a for a in call.args))
+
+    def _takes_tiles(self, call: ir.Call) -> bool:
+        """Whether an op takes a tile wherever the call gives a tensor, and nothing from global memory."""
+        signature = self.asker.engine.rulebook.signature(f"tile.{call.callee}")
+        return signature is not None and not any(p.kind in ("tensor", "any") for p in signature.parameters)
 
     def _stood_for(self, call: ir.Call, out: list[ir.Stmt]) -> ir.Call:
         """The call that an op without a type of its own stands for, after what it needs."""
