@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from pypto_rw import ir
 from pypto_rw.engine import Engine, Finding, Term
+from pypto_rw.front.names import reads
 from pypto_rw.rulebook import Signature
+from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings
@@ -34,6 +36,16 @@ class Asker:
         self.engine = engine
         self.values: dict[str, Value] = {}
         self.shaper = Shaper(engine, self.values.get, addresses=True, surroundings=surroundings)
+
+    def parameters(self, function: ir.Function) -> None:
+        """The parameters' values, and those of the symbols in their shapes."""
+        for p in function.params:
+            tile = isinstance(p.type, ir.TileType)
+            self.values[p.name] = Value(p.type, place=(p.name, p.name, p.name) if tile else None)
+            if isinstance(p.type, ir.TensorType):
+                valid = p.type.view.valid if p.type.view and p.type.view.valid else ()
+                for name in reads(p.type.shape, valid):
+                    self.values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
 
     def signature(self, call: ir.Call) -> Signature:
         """The signature of an op; Refused where no rule file declares it."""
@@ -91,7 +103,8 @@ class Asker:
             if source is not None and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
                 row, col = map(self.shaper.resolved, offsets.items)
                 window = Window(source.place[2], row, col)
-            value = Value(t, place=value.place, origin="window", window=window)
+            if window is not None:
+                value = Value(t, place=value.place, origin="window", window=window)
         return value
 
     def _of(self, expr: ir.Expr | None) -> Value | None:

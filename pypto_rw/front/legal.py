@@ -14,10 +14,9 @@ from pypto_rw.engine import Engine, Term
 from pypto_rw.front.asking import Answer, Asker
 from pypto_rw.front.cores import placed_on_core
 from pypto_rw.front.decode import Decoder
-from pypto_rw.front.names import assigned, reads
+from pypto_rw.front.names import assigned
 from pypto_rw.front.simplify import without_dead
 from pypto_rw.rulebook import Signature
-from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Value, bind
 from pypto_rw.unit import Surroundings
 
@@ -39,11 +38,7 @@ class Legalizer:
 
     def function(self) -> ir.Function:
         """The legal function; what was refused is left out."""
-        for p in self.source.params:
-            self.values[p.name] = Value(p.type)
-            if isinstance(p.type, ir.TensorType):
-                for name in reads(p.type.shape, p.type.view.valid if p.type.view and p.type.view.valid else ()):
-                    self.values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
+        self.asker.parameters(self.source)
         body = tuple(self.block(self.source.body))
         body = without_dead(body, lambda s: bool(self.seen_through & set(s.targets)))
         return placed_on_core(replace(self.source, body=body))

@@ -14,10 +14,9 @@ from dataclasses import replace
 from pypto_rw import ir
 from pypto_rw.engine import Engine
 from pypto_rw.front.asking import Asker
-from pypto_rw.front.names import assigned, reads
+from pypto_rw.front.names import assigned
 from pypto_rw.layout import effective_view
 from pypto_rw.rulebook import Signature
-from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Value, bind
 from pypto_rw.unit import Surroundings
 
@@ -56,11 +55,7 @@ class _Half:
 
     def function(self) -> ir.Function:
         values = self.asker.values
-        for p in self.source.params:
-            values[p.name] = Value(p.type)
-            if isinstance(p.type, ir.TensorType):
-                for name in reads(p.type.shape):
-                    values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
+        self.asker.parameters(self.source)
         values[self.lane] = Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, 1))
         asks = ir.Assign(
             (self.lane,), ir.ScalarType(ir.DType.INDEX), ir.Call("tile.get_subblock_idx"), self.source.span

@@ -94,7 +94,7 @@ class _Versions:
                     "scope",
                     "a scope statement needs the tensor-level pipeline, which this compiler does not have",
                     stmt.call.span,
-                    "write the kernel as a function of type InCore",
+                    "a kernel function is one scope already: take the statements out of it",
                 )
         if isinstance(stmt, ir.Jump) and stmt.kind == "break":
             raise Refused(

@@ -20,7 +20,6 @@ from pypto_rw.front.names import assigned, reads
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
-from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Value, bind, kind_name
 from pypto_rw.unit import Surroundings
 
@@ -48,11 +47,7 @@ class Typer:
 
     def function(self) -> ir.Function:
         """The typed function; what was refused is left out."""
-        for p in self.source.params:
-            self.values[p.name] = Value(p.type)
-            if isinstance(p.type, ir.TensorType):
-                for name in reads(p.type.shape, p.type.view.valid if p.type.view and p.type.view.valid else ()):
-                    self.values.setdefault(name, Value(ir.ScalarType(ir.DType.INDEX), bounds=(0, WIDE)))
+        self.asker.parameters(self.source)
         body = tuple(self.block(self.source.body))
         self._require_frees(body)
         return replace(self.source, body=body)

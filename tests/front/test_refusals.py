@@ -10,7 +10,7 @@ from tests.front.authored import kernel, refusal
 LOAD = "t = pl.load(x, [0, 0], [16, 64])\n"
 REFUSED = {
     "a_tensor_where_a_tile_is_needed": LOAD + "u = pl.add(t, x)",
-    "a_tensor_operation": "u = pl.add(x, x)",
+    "a_tensor_of_run_time_shape": "u = pl.add(g, g)",
     "an_unknown_name": LOAD + "u = pl.addd(t, t)",
     "an_unknown_op": LOAD + "u = pl.tile.addd(t, t)",
     "no_promotion": LOAD + "u = pl.div(t, pl.load(h, [0, 0], [16, 64]))",
@@ -35,11 +35,16 @@ REFUSED = {
     "a_cast_without_a_way": LOAD + "u = pl.cast(pl.cast(t, pl.INT16), pl.UINT32)",
     "an_operator_of_printed_ir": "k = n & 3\npl.write(x, [0, 0], 1.0)",
     "unrolling_without_bounds": LOAD + "for i in pl.unroll(n):\n    t = pl.neg(t)\npl.store(t, [0, 0], x)",
+    "a_reduction_over_the_divided_axis": "t: pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec] = pl.tpop_from_aic(split=1)\n"
+    "u = pl.col_max(t)\npl.tfree_to_aic(t)",
     "a_slot_that_is_not_given_back": "t: pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec] = pl.tpop_from_aic(split=0)",
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusal_of(name: str, snapshot: SnapshotAssertion) -> None:
-    source = kernel("x: <16x64 FP32>, h: <16x64 FP16>, n: INDEX", REFUSED[name])
+    kind = "AIV" if "tpop" in REFUSED[name] else "InCore"
+    source = kernel(
+        "x: <16x64 FP32>, h: <16x64 FP16>, g: <R x 64 FP32>, n: INDEX", REFUSED[name], dynamic="R", kind=kind
+    )
     assert refusal(source) == snapshot

@@ -116,6 +116,43 @@ KERNELS = {
         pl.write(y, [0], a[0])
         """,
     ),
+    "break_of_a_while": kernel(
+        "v: <32 INT32>, n: INDEX, y: Out <8 INT32>",
+        """
+        i = 0
+        while i < n:
+            x = pl.read(v, [i])
+            if x == 0:
+                break
+            i = i + 1
+        pl.write(y, [0], pl.cast(i, pl.INT32))
+        """,
+    ),
+    "blocks_stored_directly": kernel(
+        "x: <64x32 FP32>, y: Out <64x32 FP32>",
+        """
+        acc = pl.tile.full([64, 32], dtype=pl.FP32, value=0.0)
+        for i in pl.range(0, 4):
+            acc = pl.assemble(acc, pl.exp(pl.load(x, [i * 16, 0], [16, 32])), [i * 16, 0])
+        y = pl.store(acc, [0, 0], y)
+        """,
+    ),
+    "blocks_that_leave_rows_out": kernel(
+        "x: <64x32 FP32>, y: Out <64x32 FP32>",
+        """
+        acc = pl.tile.full([64, 32], dtype=pl.FP32, value=0.0)
+        for i in pl.range(0, 3):
+            acc = pl.assemble(acc, pl.exp(pl.load(x, [i * 16, 0], [16, 32])), [i * 16, 0])
+        y = pl.store(acc, [0, 0], y)
+        """,
+    ),
+    "whole_tensors": kernel(
+        "a: <32x64 FP32>, b: <32x64 FP32>, y: Out <32x64 FP32>",
+        """
+        y[:] = pl.exp(pl.add(a, b))
+        y[0:16, :] = pl.neg(a[16:32, :])
+        """,
+    ),
     "symbols": kernel(
         "x: <R x 64 FP32, pl.TensorView(valid_shape=[LIVE, 64], layout=pl.TensorLayout.ND)>, y: Out <R x 64 FP32>",
         "y = pl.store(pl.load(x, [0, 0], [16, 64]), [0, 0], y)",
@@ -167,3 +204,39 @@ def test_pipes_get_their_slot_buffer_and_each_lane_its_branch(snapshot: Snapshot
         kind="AIV",
     )
     assert {t: body(source, "legalize", target=t) for t in ("a2a3", "a5")} == snapshot
+
+
+SCOPES = """
+import pypto.language as pl
+
+@pl.program
+class Scopes:
+    @pl.function
+    def host(self, x: pl.Tensor[[128, 32], pl.FP32], y: pl.Out[pl.Tensor[[128, 32], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="first"):
+            y[0:16, :] = pl.exp(x[0:16, :])
+        for i in pl.spmd(8):
+            y[i * 16 : i * 16 + 16, :] = pl.neg(x[i * 16 : i * 16 + 16, :])
+        return y
+"""
+
+
+def test_scopes_of_a_host_function_become_kernels(snapshot: SnapshotAssertion) -> None:
+    assert write(module(SCOPES, "legalize")) == snapshot
+
+
+@pytest.mark.parametrize("split", [1, 2])
+def test_a_kernel_that_splits_is_divided_between_the_lanes(split: int, snapshot: SnapshotAssertion) -> None:
+    source = kernel(
+        "x: <32x32 FP32>, y: Out <32x32 FP32>",
+        f"""
+        ring = pl.reserve_buffer(name="ring", size=32768, base=0)
+        pl.aiv_initialize_pipe(dir_mask=1, slot_size=4096, c2v_consumer_buf=ring)
+        got: pl.Tile[[32, 32], pl.FP32, pl.Mem.Vec] = pl.tpop_from_aic(split={split})
+        e = pl.add(got, pl.load(x, [0, 0], [32, 32]))
+        pl.tfree_to_aic(got)
+        y = pl.store(e, [0, 0], y)
+        """,
+        kind="AIV",
+    )
+    assert body(source, "legalize", target="a5") == snapshot
