@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from random import Random
 
 from hypothesis import strategies as st
+
+from pypto_rw.records import dataclass, field
 
 Shape = tuple[int, int, str]
 
