@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+from pypto_rw.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Diagnostic:
     """One finding.
 
     `code` is stable kebab-case. `message` says what was found and what is needed, `help` the way out. `rule`
-    names the rule that found it, as `file:line name`. `place` holds file-independent positions."""
+    names the rule that found it, as `file:line name`. `name`: the variable it is about, where it is about one."""
 
     code: str
     message: str
@@ -46,6 +47,7 @@ class Diagnostic:
     severity: Severity = Severity.error
     filename: str = "<string>"
     function: str = ""
+    name: str = ""
 
 
 class CompileError(Exception):

@@ -8,13 +8,19 @@ it), so that printing a parsed dump gives the dump's bytes back.  Source: pyir-s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 
 from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.records import dataclass, field
 
 
-class DType(Enum):
+class _Choice(Enum):
+    """Members are found by identity, as they compare: `Enum` hashes their names, in Python."""
+
+    __hash__ = object.__hash__
+
+
+class DType(_Choice):
     """Element type; the value is the spelling after `pl.`."""
 
     BOOL = "BOOL"
@@ -41,7 +47,7 @@ class DType(Enum):
     TASK_ID = "TASK_ID"
 
 
-class Space(Enum):
+class Space(_Choice):
     """Memory space; the value is the spelling after `pl.Mem.`."""
 
     DDR = "DDR"
@@ -56,7 +62,7 @@ class Space(Enum):
     RightScale = "RightScale"
 
 
-class TileLayout(Enum):
+class TileLayout(_Choice):
     """Block or inner layout of a tile; `pl.TileLayout.X`."""
 
     none_box = "none_box"
@@ -64,7 +70,7 @@ class TileLayout(Enum):
     col_major = "col_major"
 
 
-class TensorLayout(Enum):
+class TensorLayout(_Choice):
     """Layout of a tensor in global memory; `pl.TensorLayout.X`."""
 
     ND = "ND"
@@ -74,7 +80,7 @@ class TensorLayout(Enum):
     MX_B_NN = "MX_B_NN"
 
 
-class Pad(Enum):
+class Pad(_Choice):
     """Value outside the valid extent; `pl.PadValue.X`."""
 
     null = "null"

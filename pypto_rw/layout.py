@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw.ir import Expr, Int, Pad, Space, TileLayout, TileType
+from pypto_rw.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

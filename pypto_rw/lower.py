@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pypto_rw import ir, mlir
+from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.printed import Place, PrintedFunction
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
-from pypto_rw.template import Template, compile_code
-from pypto_rw.unit import surroundings_of
+from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
 from pypto_rw.walk import Walker
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
@@ -26,19 +27,35 @@ DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
-    `reference`: non-finite constants print as the reference build prints them."""
+    `reference`: non-finite constants print as the reference build prints them; `marks`: the text is from before the
+    fences and cache marks between ranks were added, so that the reference's text has them too."""
 
     target: str
     addresses: bool
     loc: bool
     reference: bool
     filename: str
+    marks: bool = False
 
 
-def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: str) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal."""
-    functions = sorted(module.functions, key=lambda f: f.name)
+def lower_module(
+    module: ir.Module,
+    engine: Engine,
+    settings: Settings,
+    source: str,
+    *,
+    unit: tuple[ir.Function, ...] | None = None,
+) -> tuple[str, list[PrintedFunction]]:
+    """MLIR text of every function of `module`, in name order, and the instructions it is made of.
+
+    Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
+    some of them."""
     diagnostics: list[Diagnostic] = []
+    members = _checked_windows(module.functions, engine, settings, diagnostics)
+    # the unit as it is lowered: members whose signals were put in order stand for the ones written
+    ordered = {f.name: f for f in members}
+    unit = tuple(ordered.get(f.name, f) for f in unit) if unit is not None else members
+    functions = sorted(members, key=lambda f: f.name)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -59,26 +76,91 @@ def lower_module(module: ir.Module, engine: Engine, settings: Settings, source: 
             function,
             addresses=settings.addresses,
             filename=settings.filename,
-            surroundings=surroundings_of(function, module.functions),
+            surroundings=surroundings_of(function, unit),
+            marks=(settings.marks or not settings.reference) and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
+    declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
+    diagnostics += _reserved(functions, declared, settings.filename)
+    diagnostics += unit_findings(
+        module.functions,
+        unit,
+        engine.rulebook,
+        target=settings.target,
+        reference=settings.reference,
+        filename=settings.filename,
+    )
     templates = _Templates(engine)
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
             *_instances(f.body),
-            *((p, f.function.span) for p in (*params, *(r for r, _ in f.regions))),
+            *((p, _span_of(f.function, p.result)) for p in params),
+            *f.regions,
         ):
             templates.want(instance, span, f.function.name)
     diagnostics += templates.finish(settings.filename)
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise CompileError(_in_order(diagnostics, source), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    printed = []
     for f, params in zip(walked, parameters, strict=True):
-        text += _Printer(f, params, settings).print()
-    return "\n".join([*text, "}"]) + "\n"
+        printer = _Printer(f, params, settings)
+        lines = printer.print()
+        text += lines
+        distinct = printer.emitter.distinct
+        kernel = DEVICE[f.function.kind or ""]
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
+    text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
+    return "\n".join([*text, "}"]) + "\n", printed
+
+
+def _checked_windows(
+    unit: tuple[ir.Function, ...], engine: Engine, settings: Settings, diagnostics: list[Diagnostic]
+) -> tuple[ir.Function, ...]:
+    """The unit with its signals ordered; what its kernels with windows do wrong as whole functions is reported."""
+    distributed = [f for f in unit if windows_and_contexts(f)[0]]
+    if not distributed:
+        return unit
+    from pypto_rw.deferred import faults  # only kernels with windows need these two
+    from pypto_rw.members import settled
+
+    for f in distributed:
+        diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
+    if settings.reference:
+        return unit
+    unit, unordered = settled(unit, engine.rulebook)
+    diagnostics += (r.diagnostic(r.span, settings.filename, name) for r, name in unordered)
+    return unit
+
+
+def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: str) -> Iterator[Diagnostic]:
+    """Functions that have the name of one the text calls."""
+    for f in functions:
+        if f.name in declared:
+            yield Diagnostic(
+                "reserved-name",
+                f"a kernel cannot be called {f.name!r}: the text calls the adapter of that name",
+                f.span,
+                "give the kernel another name",
+                filename=filename,
+                function=f.name,
+            )
+
+
+def _span_of(function: ir.Function, parameter: str | None) -> Span:
+    return next((p.span for p in function.params if p.name == parameter), function.span)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
+    """Each finding once, where it is, in the order of the text."""
+    from pypto_rw.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
 
 
 def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
@@ -120,7 +202,6 @@ class _Templates:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.wanted: list[tuple[Instance, Span, str]] = []
-        self.compiled: dict[str, Template] = {}
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
         for nested in _nested(instance):
@@ -134,7 +215,7 @@ class _Templates:
             for f in result.findings:
                 yield Diagnostic(
                     f.rule.rsplit("/", 1)[-1],
-                    f.message,
+                    _subject(instance) + f.message,
                     span,
                     f.help,
                     self.engine.rule_place(f.rule),
@@ -143,7 +224,7 @@ class _Templates:
                 )
             if result.findings:
                 continue
-            if result.code is None:
+            if result.template is None:
                 yield Diagnostic(
                     "no-lowering",
                     f"no rule lowers {self.engine.described(shape)}",
@@ -152,9 +233,13 @@ class _Templates:
                     function=function,
                 )
                 continue
-            if shape not in self.compiled:
-                self.compiled[shape] = compile_code(result.code, self.engine.rulebook.forms)
-            instance.template = self.compiled[shape]
+            instance.template = result.template
+
+
+def _subject(instance: Instance) -> str:
+    """The tile or tensor that a finding about its type is about."""
+    named = instance.result and instance.shape.startswith(("(alloc ", "(parameter "))
+    return f"{instance.result}: " if named else ""
 
 
 def _nested(operand: Operand) -> Iterator[Instance]:
@@ -202,13 +287,16 @@ class _Printer:
     def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
         self.walked, self.parameters, self.settings = walked, parameters, settings
         self.function = walked.function
+        self.place = f' loc("{escaped(settings.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
+        self.emitter.distinct.planned = settings.addresses
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
+        self.contexts = contexts_of(self.function)
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
@@ -241,7 +329,7 @@ class _Printer:
         if self.settings.addresses:
             for offset in self.walked.offsets:
                 assert isinstance(offset, ir.Int)
-                e.constant(offset.value, offset.dtype.value)
+                e.constant(offset.value, offset.dtype.value if self.settings.reference else "INT64")
         for p in self.tensors:
             if p.name not in self.walked.unviewed:
                 self._request_dimensions(p.type)
@@ -299,6 +387,8 @@ class _Printer:
             elif isinstance(p.type, ir.OpaqueType) and p.type.name == "pld.CommCtxType":
                 text = "!pto.ptr<i64>"
             e.bound[p.name] = argument(text)
+        for window, context in self.contexts.items():
+            e.contexts[self._pointer[window]] = e.bound[context]
         for s in symbols:
             e.bound[s] = argument("index")
         for kind, names in _HIDDEN:
@@ -317,10 +407,11 @@ class _Printer:
 
     # ------------------------------------------------------------------------------ nodes
 
-    def _location(self, span: Span) -> str:
-        if not self.settings.loc or not span or not self.settings.filename:
-            return ""
-        return f' loc("{escaped(self.settings.filename)}":{span.line}:{max(span.column, 1)})'
+    def _location(self, span: Span, shape: str = "") -> Place:
+        text = ""
+        if self.settings.loc and span and self.settings.filename:
+            text = f"{self.place}{span.line}:{max(span.column, 1)})"
+        return Place(text, span, shape)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -363,9 +454,10 @@ class _Printer:
 
     def _do(self, node: Do) -> None:
         e = self.emitter
-        e.location = self._location(node.span)
+        shape = node.instance.shape
+        e.location = self._location(node.span, shape)
         self._declare(node.alloc)
-        e.location = self._location(node.call_span)
+        e.location = self._location(node.call_span, shape)
         result = node.instance.result
         if node.shares is not None and result is not None:
             e.bound[result] = e.bound[node.shares]
@@ -509,7 +601,7 @@ class _Printer:
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, node: Branch, branch: int, types: str, here: str) -> None:
+    def _yield(self, node: Branch, branch: int, types: str, here: Place) -> None:
         e = self.emitter
         e.location = here
         for copy in node.copies[branch]:

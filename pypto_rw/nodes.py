@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.emit import Instance, Operand
+from pypto_rw.records import dataclass, field
 from pypto_rw.shapes import Value
 
 

@@ -7,42 +7,48 @@ imported only when it has something to do, so that an allocated kernel pays for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager
 
 from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
 from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.engine import Engine
+from pypto_rw.records import dataclass, field, replace
+from pypto_rw.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote."""
+    """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote; `engine`
+    lends the rules to a stage that asks them."""
 
-    engine: Engine
+    rulebook: Rulebook
     target: str
     planner: str
     filename: str = "<string>"
     source: str = ""
+    engine: Callable[[], AbstractContextManager[Engine]] | None = None
     notes: list[Diagnostic] = field(default_factory=list)
 
 
 def types(module: ir.Module, task: Task) -> ir.Module:
     """Full op names, one call a statement, a type at every variable."""
-    if not any(map(needs_types, module.functions)) and not is_tensor_level(module):
+    if task.engine is None or not (any(map(needs_types, module.functions)) or is_tensor_level(module)):
         return module
     from pypto_rw.front.stages import typed
 
-    return typed(module, task.engine, filename=task.filename, source=task.source)
+    with task.engine() as engine:
+        return typed(module, engine, filename=task.filename, source=task.source)
 
 
 def legalize(module: ir.Module, task: Task) -> ir.Module:
     """Every op one that the target has, every tile where its ops read it, indices as the reference has them."""
-    if any(map(needs_legal, module.functions)):
+    if task.engine is not None and any(map(needs_legal, module.functions)):
         from pypto_rw.front.stages import legal
 
-        module = legal(module, task.engine, filename=task.filename, source=task.source)
+        with task.engine() as engine:
+            module = legal(module, engine, filename=task.filename, source=task.source)
     if not any(needs_plan(f) for f in module.functions):
         return module
     from pypto_rw.simplify import simplify as simplified
@@ -60,7 +66,7 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
         module,
         planner=task.planner,
         target=task.target,
-        rulebook=task.engine.rulebook,
+        rulebook=task.rulebook,
         filename=task.filename,
         source=task.source,
         notes=task.notes,

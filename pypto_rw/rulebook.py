@@ -7,15 +7,18 @@ Nothing here knows egglog: declarations are read off the top-level facts of a fi
 
 from __future__ import annotations
 
-import difflib
+import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pypto_rw import resources
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.records import dataclass, field
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CORE = (
     "core/types",
@@ -30,7 +33,7 @@ CORE = (
 
 CONTEXT_KINDS = frozenset({"attribute", "parameter", "gm-offset"})
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
-OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
+OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any", "integer", "window", "window-parameter"})
 SORTS = {
     **dict.fromkeys(OPERAND_KINDS, "Operand"),
     "tuple": "Operands",  # scalars; constants are no part of the shape
@@ -67,6 +70,11 @@ class Parameter:
     like: str | None = None
     keyword: bool = False
 
+    @property
+    def written(self) -> bool:
+        """Whether the caller may write it: `_name` is a second reading of another argument."""
+        return self.kind not in CONTEXT_KINDS and not self.name.startswith("_")
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -76,11 +84,31 @@ class Signature:
     parameters: tuple[Parameter, ...]
     generic: bool
     traits: frozenset[tuple[str, ...]]
-    path: Path
+    path: str
+    _by_name: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict, compare=False)
+    _writable: list[tuple[tuple[Parameter, ...], frozenset[str]]] = field(default_factory=list, compare=False)
 
     def trait(self, name: str) -> tuple[str, ...] | None:
         """Arguments of the op's fact `(name "op" …)`, or None."""
-        return next((t[1:] for t in sorted(self.traits) if t[0] == name), None)
+        found = (self._by_name or self._indexed()).get(name)
+        return found[0] if found else None
+
+    def all(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """Arguments of every fact `(name "op" …)` of the op."""
+        return (self._by_name or self._indexed()).get(name, ())
+
+    def _indexed(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        self._by_name[""] = ()
+        for t in sorted(self.traits):
+            self._by_name[t[0]] = (*self._by_name.get(t[0], ()), t[1:])
+        return self._by_name
+
+    def writable(self) -> tuple[tuple[Parameter, ...], frozenset[str]]:
+        """The parameters that may be given by position, and the names of all that may be given."""
+        if not self._writable:
+            written = [p for p in self.parameters if p.written]
+            self._writable.append((tuple(p for p in written if not p.keyword), frozenset(p.name for p in written)))
+        return self._writable[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +160,18 @@ class Rulebook:
     Raises CompileError (code `rule-file`) with the rule file's path and line for a declaration it cannot read."""
 
     def __init__(self, extra: tuple[str | Path, ...] = ()) -> None:
-        self.folders = (*map(Path, extra), resources.folder("rules"))
+        self.folders = (*(os.fspath(f) for f in extra), resources.folder("rules"))
         for folder in self.folders:
-            if not folder.is_dir():
+            if not os.path.isdir(folder):
                 raise rule_error(f"there is no rules folder {folder}", folder)
+        self.signatures: dict[str, Signature] = {}  # known already
         self._files: dict[str, RuleFile | None] = {}
 
     def file(self, name: str) -> RuleFile | None:
         """The file `name` (`"tile/mul"`), first on the search path, or None."""
         if name not in self._files:
-            path = next((p for f in self.folders if (p := f / f"{name}.egg").is_file()), None)
+            paths = (os.path.join(f, f"{name}.egg") for f in self.folders)
+            path = next((p for p in paths if os.path.isfile(p)), None)
             self._files[name] = _read(name, path) if path else None
         return self._files[name]
 
@@ -152,8 +182,13 @@ class Rulebook:
 
     def signature(self, op: str) -> Signature | None:
         """How `op` is called, or None for an op without a rule file."""
-        found = self.op_file(op)
-        return next((s for s in found.signatures if s.op == op), None) if found else None
+        known = self.signatures.get(op)
+        if known is None:
+            found = self.op_file(op)
+            known = next((s for s in found.signatures if s.op == op), None) if found else None
+            if known is not None:
+                self.signatures[op] = known
+        return known
 
     @cached_property
     def surfaces(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
@@ -161,19 +196,19 @@ class Rulebook:
 
         The last word of a fact says which kinds the leading arguments have."""
         found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-        seen: set[str] = set()
-        for folder in self.folders:
-            for path in sorted(folder.rglob("*.egg")):
-                name = path.relative_to(folder).as_posix()
-                if name not in seen:
-                    seen.add(name)
-                    for m in _SURFACE.finditer(path.read_text(errors="replace")):
-                        found.setdefault(m[2], []).append((m[1], tuple(m[3].split())))
+        for name in self.names():
+            path = next(p for f in self.folders if os.path.isfile(p := os.path.join(f, f"{name}.egg")))
+            with open(path, errors="replace") as file:
+                for m in _SURFACE.finditer(file.read()):
+                    found.setdefault(m[2], []).append((m[1], tuple(m[3].split())))
         return {name: sorted(ops, key=lambda op: -len(op[1])) for name, ops in found.items()}
 
     def names(self) -> list[str]:
         """Names of all files on the search path, sorted."""
-        return sorted({p.relative_to(f).with_suffix("").as_posix() for f in self.folders for p in f.rglob("*.egg")})
+        from pathlib import Path
+
+        folders = map(Path, self.folders)
+        return sorted({p.relative_to(f).with_suffix("").as_posix() for f in folders for p in f.rglob("*.egg")})
 
     def ops(self) -> Iterator[Signature]:
         """Signatures of every op of the search path, in name order."""
@@ -184,7 +219,8 @@ class Rulebook:
 
     def meaning(self, signature: Signature) -> str:
         """One line of what the op is: the first line of its file after the dash."""
-        first = signature.path.read_text().split("\n", 1)[0]
+        with open(signature.path) as file:
+            first = file.readline()
         return first.partition(" -- ")[2].strip()
 
     def targets(self, signature: Signature) -> tuple[str, ...]:
@@ -192,8 +228,20 @@ class Rulebook:
         only = signature.trait("only")
         return only or ("a2a3", "a5")
 
+    def rule_place(self, rule: str) -> str:
+        """`file:line name` of a rule; a rule is named after its file, or stands in one of the core files."""
+        head = rule.split("/", 1)[0]
+        likely = (head.replace(".", "/"), f"core/{head}")
+        for name in (*likely, *(n for n in self.names() if n.startswith("core/"))):
+            file = self.file(name)
+            if file is not None and rule in file.rule_lines:
+                return f"{name}.egg:{file.rule_lines[rule]} {rule}"
+        return rule
+
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""
+        import difflib
+
         known = [s.op for s in self.ops()]
         tail = op.rsplit(".", 1)[-1]
         close = difflib.get_close_matches(op, known, 6, 0.5)
@@ -212,14 +260,21 @@ class Rulebook:
         return found
 
 
-def rule_error(message: str, path: Path, line: int = 1, column: int = 1, help: str = "") -> CompileError:
+def rule_error(message: str, path: str | Path, line: int = 1, column: int = 1, help: str = "") -> CompileError:
     """A refusal of a rule file, at its own line."""
     span = Span(line, column, line, column + 1)
     diagnostic = Diagnostic(code="rule-file", message=message, span=span, help=help, filename=str(path))
-    return CompileError([diagnostic], path.read_text(errors="replace") if path.is_file() else "")
+    text = ""
+    if os.path.isfile(path):
+        with open(path, errors="replace") as file:
+            text = file.read()
+    return CompileError([diagnostic], text)
 
 
-def _read(name: str, path: Path) -> RuleFile:
+def _read(name: str, file: str) -> RuleFile:
+    from pathlib import Path
+
+    path = Path(file)
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -233,11 +288,21 @@ def _read(name: str, path: Path) -> RuleFile:
         if head in ("signature", "operands") and arguments:
             parameters = _parameters(arguments[0], path, line, generic=head == "operands")
             traits = frozenset((h, *a) for _, h, o, a in facts if o == op and h not in ("signature", "operands"))
-            signatures.append(Signature(op, parameters, head == "operands", traits, path))
+            signatures.append(Signature(op, parameters, head == "operands", traits, file))
     forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
     stated = tuple((head, first, *rest) for _, head, first, rest in facts)
     return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), stated, rule_lines)
+
+
+_STATEMENT = re.compile(r'^\(([a-z][\w-]*)((?:\s+"[^"]*")+)\)', re.M)
+_TEXT = re.compile(r'"([^"]*)"')
+
+
+def statements(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every top-level fact of a rule file's text whose arguments are strings: its head and its arguments."""
+    for m in _STATEMENT.finditer(text):
+        yield m[1], tuple(_TEXT.findall(m[2]))
 
 
 def _facts(text: str) -> Iterator[re.Match[str]]:

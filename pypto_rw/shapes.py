@@ -6,14 +6,14 @@ what an op means.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pypto_rw import ir, terms
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
+from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.syntax.parts import float_
@@ -42,11 +42,16 @@ NONE_TERMS = {
 
 
 class Window(NamedTuple):
-    """What a window looks at: the source's handle and its two offsets."""
+    """What a window looks at: the source's handle, two offsets, the columns and the bytes of the whole tile.
+
+    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy."""
 
     handle: object
     row: ir.Expr
     col: ir.Expr
+    columns: int
+    bytes: object
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Value:
     """What is known of a variable.
 
     `place`: (allocation, byte range, handle), each a hashable identity, or None. `origin`: how the value came
-    to be. `constant`: the scalar constant it stands for."""
+    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is."""
 
     type: ir.Type
     place: tuple[object, object, object] | None = None
@@ -63,6 +68,7 @@ class Value:
     constant: ir.Int | ir.Float | ir.Bool | None = None
     bounds: Bounds = (-WIDE, WIDE)
     view: str | None = None
+    root: str | None = None
 
 
 class Refused(Exception):
@@ -83,6 +89,7 @@ class Refused(Exception):
             self.rule,
             filename=filename,
             function=function,
+            name=self.name or "",
         )
 
 
@@ -127,6 +134,7 @@ class Shaper:
         self.hidden: set[str] = set()
         self.addresses = addresses
         self.lookup = lookup
+        self._static_types: dict[int, tuple[ir.Type, str | None]] = {}
 
     # ---------------------------------------------------------------------------- scalars
 
@@ -236,8 +244,12 @@ class Shaper:
         expr = self.resolved(expr)
         if isinstance(expr, ir.Int):
             return Const(expr.value, "INDEX")
-        if self.dtype(expr) is ir.DType.INDEX:
+        dtype = self.dtype(expr)
+        if dtype is ir.DType.INDEX:
             return self.scalar(expr)
+        if dtype is ir.DType.BOOL:
+            what = f"{expr.id} is" if isinstance(expr, ir.Name) else "this is"
+            raise Refused("extent-dtype", f"an extent, an offset or a bound must be an integer; {what} {dtype.value}")
         return self.operator("index", (expr,), ir.DType.INDEX)
 
     def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
@@ -406,7 +418,9 @@ class Shaper:
         if p.kind in CONTEXT_KINDS:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
-            return _default_term(p) if p.default is not None else NONE_TERMS[SORTS[p.kind]]
+            if p.default is None:
+                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+            return _default_term(p)
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
         if p.kind == "extent":
@@ -454,14 +468,14 @@ class Shaper:
         if isinstance(expr, ir.Name) and found is None:
             raise undefined(expr.id)
         kind = kind_of(found.type) if found is not None else "scalar"
-        if p.kind != "any" and kind != p.kind:
+        if p.kind != "any" and kind != _WIDER.get(p.kind, p.kind):
             got = (
                 f"{expr.id} is {kind_name(found.type)}"
                 if found is not None and isinstance(expr, ir.Name)
-                else "got a scalar"
+                else f"got {'a list' if isinstance(expr, ir.Tuple) else 'a scalar'}"
             )
             help = ""
-            if {kind, p.kind} == {"tile", "tensor"}:
+            if {kind, _WIDER.get(p.kind, p.kind)} == {"tile", "tensor"}:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
             raise Refused(
                 "operand-kind",
@@ -470,26 +484,49 @@ class Shaper:
                 help,
             )
         if kind == "scalar":
+            if p.kind == "integer":
+                self._require_integer(p, expr, call)
             return self._scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
         k = key.position(Var(expr.id), expr)
         return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
 
+    def _require_integer(self, p: Parameter, expr: ir.Expr, call: ir.Call) -> None:
+        dtype = self.dtype(self.resolved(expr)).value
+        if "INT" not in dtype and dtype != "INDEX":
+            what = expr.id if isinstance(expr, ir.Name) else "this expression"
+            raise Refused(
+                "operand-dtype",
+                f"{call.callee}: {p.name} must be an integer, but {what} is {dtype}",
+                call.span,
+                "convert it with pl.cast(x, pl.INT32)",
+            )
+
     def _place(self, key: _Key, value: Value) -> str:
         if value.place is None:
             return "(nowhere)"
-        numbers = (seen.setdefault(identity, len(seen)) for seen, identity in zip(key.places, value.place, strict=True))
-        return f"(place {' '.join(map(str, numbers))})"
+        buffer, bytes_, handle = value.place
+        buffers, ranges, handles = key.places
+        over = 0
+        for other, n in ranges.items():
+            if other != bytes_ and overlap(other, bytes_):
+                over |= 1 << n
+        numbers = (buffers.setdefault(buffer, len(buffers)), ranges.setdefault(bytes_, len(ranges)))
+        return f"(place {numbers[0]} {numbers[1]} {handles.setdefault(handle, len(handles))} {over})"
 
     def _origin(self, key: _Key, value: Value) -> str:
         window = value.window
-        if value.origin != "window" or window is None:
-            return f"({value.origin})"
+        if window is None:
+            return "(plain)" if value.origin == "window" else f"({value.origin})"
         handle = key.places[2].setdefault(window.handle, len(key.places[2]))
-        return f"(window {handle} {self._extent(key, window.row)} {self._extent(key, window.col)})"
+        row, col = self._extent(key, window.row), self._extent(key, window.col)
+        return f"(window {handle} {row} {col} {window.columns} {window.memory})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
-        text = terms.static_type_term(t)
+        known = self._static_types.get(id(t))
+        if known is None:
+            known = self._static_types[id(t)] = (t, terms.static_type_term(t))  # the reference keeps the id valid
+        text = known[1]
         if text is None:
             text = terms.type_term(t, lambda e: self._extent(key, e))
         return self._interned(text)
@@ -523,12 +560,29 @@ class _KnownBounds(dict[str, Bounds]):
         return found.bounds if found else default
 
 
-_CODED = {"AtomicType.None_": 0, "AtomicType.Add": 1}
-_ARTICLE = {"tile": "a tile", "tensor": "a tensor", "scalar": "a scalar", "array": "an array"}
+_WIDER = {"integer": "scalar", "window": "tensor", "window-parameter": "tensor"}  # what such an operand is as well
+_CODED = {
+    "AtomicType.None_": 0,
+    "AtomicType.Add": 1,
+    "NotifyOp.AtomicAdd": 0,
+    "NotifyOp.Set": 1,
+    "WaitCmp.Eq": 0,
+    "WaitCmp.Ge": 1,
+}
+_ARTICLE = {
+    "tile": "a tile",
+    "tensor": "a tensor",
+    "scalar": "a scalar",
+    "array": "an array",
+    "integer": "an integer scalar",
+    "window": "a window",
+    "window-parameter": "a window",
+    "effect": "the name of a call for its effect, which gives no value",
+}
 
 
 def kind_of(t: ir.Type) -> str:
-    """`tile`, `tensor`, `scalar`, `array` or `other`."""
+    """`tile`, `tensor`, `scalar`, `array`, `effect` (a pl.UnknownType) or `other`."""
     match t:
         case ir.TileType():
             return "tile"
@@ -538,12 +592,32 @@ def kind_of(t: ir.Type) -> str:
             return "scalar"
         case ir.ArrayType():
             return "array"
+        case ir.OpaqueType(name="pl.UnknownType"):
+            return "effect"
     return "other"
 
 
 def kind_name(t: ir.Type | None) -> str:
     """The kind of a type with its article, for messages."""
     return _ARTICLE.get(kind_of(t), "of another kind") if t is not None else "undefined"
+
+
+def overlap(a: object, b: object) -> bool:
+    """Whether two byte ranges (where, offset, size, slot) share bytes in every run."""
+    if not isinstance(a, tuple) or not isinstance(b, tuple) or a[0] != b[0]:
+        return False
+    known = isinstance(a[1], int) and isinstance(b[1], int) and isinstance(a[2], int) and isinstance(b[2], int)
+    return known and a[3] is None and b[3] is None and a[1] < b[1] + b[2] and b[1] < a[1] + a[2]
+
+
+def apart(a: object, b: object) -> bool:
+    """Whether two byte ranges share no byte in any run."""
+    if not isinstance(a, tuple) or not isinstance(b, tuple):
+        return False
+    if a[0] != b[0]:
+        return True
+    known = isinstance(a[1], int) and isinstance(b[1], int) and isinstance(a[2], int) and isinstance(b[2], int)
+    return known and a[3] is None and b[3] is None and not overlap(a, b)
 
 
 def _vec(items: list[str]) -> str:
@@ -565,8 +639,7 @@ def undefined(name: str) -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional = [p for p in signature.parameters if not p.keyword and p.kind not in CONTEXT_KINDS]
-    names = {p.name for p in signature.parameters if p.kind not in CONTEXT_KINDS}
+    positional, names = signature.writable()
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
@@ -574,7 +647,7 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
             f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}",
             call.span,
         )
-    bound = {p.name: a for p, a in zip(positional, call.args, strict=False)}
+    bound = _in_order(positional, call.args)
     for name, value in call.kwargs:
         if name not in names:
             known = ", ".join(p.name for p in signature.parameters if p.name in names) or "none"
@@ -588,9 +661,20 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     return bound
 
 
-def _default_term(p: Parameter) -> str:
-    from pypto_rw.rulebook import SORTS
+def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
+    """Positional arguments by name; a list passes by an optional operand that cannot be one."""
+    bound: dict[str, ir.Expr] = {}
+    names = iter(positional)
+    for a in args:
+        p = next(names, None)
+        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind == "tile":
+            p = next(names, None)
+        if p is not None:
+            bound[p.name] = a
+    return bound
 
+
+def _default_term(p: Parameter) -> str:
     assert p.default is not None
     sort = SORTS[p.kind]
     if sort == "bool":
@@ -640,8 +724,8 @@ def _attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
             if not isinstance(expr, ir.Bool):
                 raise wrong("True or False")
             return "true" if expr.value else "false"
-        case "int" if isinstance(expr, ir.Symbol) and expr.path in _CODED:
-            return str(_CODED[expr.path])
+        case "int" if isinstance(expr, ir.Symbol) and expr.path.removeprefix("pld.") in _CODED:
+            return str(_CODED[expr.path.removeprefix("pld.")])
         case "int":
             if not isinstance(expr, ir.Int):
                 raise wrong("an integer constant")

@@ -6,10 +6,10 @@ multiplied into a sum with a constant.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import add, mul, sub
 
 from pypto_rw import ir
+from pypto_rw.records import replace
 
 _FOLDED = {"+": add, "-": sub, "*": mul}
 

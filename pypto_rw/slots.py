@@ -5,11 +5,10 @@ Source: types-and-memory.md §7.6; the first blocker in its order refuses, at th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.layout import effective_view
+from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
 
 _MOST = 16

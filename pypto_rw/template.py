@@ -6,30 +6,22 @@ A template is independent of SSA names; the emitter fills it in once per stateme
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Form
 
 Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One instruction. `dest` is defined by it; `values` are made in order; `pieces` is its text.
-
-    A piece is a str, or (index into values, what): what is "name", "type" or "text"."""
-
-    dest: Spec | None
-    values: tuple[Any, ...]
-    pieces: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Template:
-    """Steps of one shape's code; `slots` fresh values live while it is filled in."""
+    """Steps of one shape's code, as plain tuples; `slots` fresh values live while it is filled in.
+
+    An instruction is ("line", dest, values, pieces): `dest` is defined by it or None, `values` are made in order,
+    a piece of its text is a str, or (index into values, what): what is "name", "type" or "text"."""
 
     steps: tuple[Any, ...]
     slots: int
@@ -58,6 +50,8 @@ class _Compiler:
             return []
         if head == "eval":
             return [("eval", self.value(term[1]))]
+        if head == "hold":
+            return [("hold", term[1], tuple(self.value(a) for a in term[2][1:]))]
         if head == "reserve":
             return [("reserve", self.value(term[1]))]
         if head == "becomes":
@@ -75,7 +69,7 @@ class _Compiler:
             raise InternalError(f"no form spells the instruction {head}")
         return [self.line(form, term[1:])]
 
-    def line(self, form: Form, arguments: tuple[Any, ...]) -> Line:
+    def line(self, form: Form, arguments: tuple[Any, ...]) -> Spec:
         dest = None
         values: list[Any] = []
         index: dict[str, tuple[int, str]] = {}
@@ -110,7 +104,7 @@ class _Compiler:
             else:
                 pieces.append((index[m[1]][0], m[2] or "name"))
         pieces.append(form.text[at:])
-        return Line(dest, tuple(values), tuple(_joined(pieces)))
+        return ("line", dest, tuple(values), tuple(_joined(pieces)))
 
     def value(self, t: Any) -> Spec:
         head = t[0]
@@ -134,7 +128,11 @@ class _Compiler:
             if t[1][0] != "dyn":
                 raise InternalError(f"an extent that no rule resolves: {t[1]}")
             return ("extent", t[1][1])
-        if head in ("window-source", "window-row", "window-col", "own", "pointer"):
+        if head in ("anew", "uncast"):
+            return (head, t[1][1]) if t[1][0] == "dyn" else ("int", t[1][1], "INDEX")
+        if head == "held":
+            return ("held", t[1])
+        if head in ("window-source", "window-row", "window-col", "own", "pointer", "context"):
             return (head, self.value(t[1]))
         if head == "none":
             return ("none",)

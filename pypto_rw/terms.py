@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from pypto_rw.ir import (
     ArrayType,
@@ -87,7 +86,6 @@ def _tensor(t: TensorType, extent: Extent) -> str:
     )
 
 
-@lru_cache(4096)
 def static_type_term(t: Type) -> str | None:
     """Term of a type without run-time extents, None for one that has some."""
     try:

@@ -9,7 +9,8 @@ from pypto_rw import CompileError, check, lower
 from tests.shorthand import function, kernel, program, refusal
 
 PARAMETERS = (
-    "x: <16x64 FP32>, i: <16x64 INT32>, n: pl.Scalar[pl.INDEX], k: pl.Scalar[pl.INT32], y: pl.Out[<16x64 FP32>]"
+    "x: <16x64 FP32>, i: <16x64 INT32>, ws: <256 INT64>, n: pl.Scalar[pl.INDEX], k: pl.Scalar[pl.INT32], "
+    "y: pl.Out[<16x64 FP32>]"
 )
 HEAD = """
 a: Vec 4096
@@ -88,11 +89,14 @@ else:
     "loop to be unrolled": "for j in pl.unroll(4):\n    pl.system.bar_v()",
     "loop to be pipelined": "for j in pl.pipeline(4, stage=2):\n    pl.system.bar_v()",
     "break": "for j in pl.range(4):\n    break",
+    "continue": "for j in pl.range(4):\n    if j < 2:\n        continue\n    pl.system.bar_v()",
+    "break out of a parallel loop": "for j in pl.parallel(4):\n    break",
+    "break outside a loop": "break",
     "power": "w: pl.Scalar[pl.INDEX] = n ** 2\npl.tile.store(t, [w, 0], y)",
     "float beside an integer": "w: pl.Scalar[pl.INT32] = k + 1.5\npl.tensor.write(i, [0, 0], w)",
     "float to index": "w: pl.Scalar[pl.INDEX] = pl.cast(pl.cast(k, pl.FP32), pl.INDEX)\npl.tile.store(t, [w, 0], y)",
-    "reserved event": "pl.system.sync_set(pipe=pl.PipeType.V, event_id=14)",
-    "reserved event by position": "pl.system.sync_wait(14, pipe=pl.PipeType.V)",
+    "reserved event": "pl.system.set_ffts(ws)\npl.system.sync_set(pipe=pl.PipeType.V, event_id=14)",
+    "reserved event by position": "pl.system.set_ffts(ws)\npl.system.sync_wait(14, pipe=pl.PipeType.V)",
 }
 
 

@@ -1,11 +1,10 @@
 """Faults that people reported, one kernel each: the numbers are the rows of the development report list, §1.1 to §1.9.
 
+What needs authored kernels or memory planning is tested with those: the typing of literals in expressions (1), result
+types without annotations (9, 13), slices in authored loops (16, 17), tensor-level assemble (20, 21), tensor.slice and
+tensor.transpose (27), the row-major repair (29), the splitting of a mixed kernel (47), the stamping of frees (48), the
+binding of scales (55).
 Memory planning (22, 43 to 46) is in tests/memory/test_reports.py.
-
-Not covered yet, for they need authored kernels: 1 (typing of literals in expressions), 9 and 13 (result types without
-annotations), 16 (slices in authored loops), 17 (rewriting of strided slices), 20 and 21 (tensor-level assemble), 27
-(tensor.slice, tensor.transpose), 29 (row-major repair), 47 (splitting of a mixed kernel), 48 (stamping of frees), 51
-(occupancy of a launch), 55 (scale binding).
 """
 
 from __future__ import annotations
@@ -17,6 +16,15 @@ from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw import lower
 from tests.shorthand import function, kernel, program, refusal
+
+GM = "__gm_pipe_buffer: pl.Out[<1 FP32>]"  # where the slots of a pipe are on a2a3
+
+
+def opened(core: str, way: int) -> str:
+    """The statement that opens a pipe; its buffers are at fixed places. `way`: 1 cube to vector, 2 back."""
+    zero = "pl.const(0, pl.INT32)"
+    return f"pl.system.{core}_initialize_pipe({zero}, {zero}, dir_mask={way}, slot_size=4096)"
+
 
 XY = "x: <16x64 FP32>, n: pl.Scalar[pl.INDEX], y: pl.Out[<16x64 FP32>]"
 
@@ -291,15 +299,43 @@ def test_17_extracted_half_feeds_col_expand(snapshot: SnapshotAssertion) -> None
     assert text(kernel("x: <16x128 FP32>, c: <1x64 FP32>, y: pl.Out[<16x64 FP32>]", body)) == snapshot
 
 
+def halves(memory: str) -> str:
+    """The right half of a tile of two halves, in that memory, feeds two col_expand_mul."""
+    body = f"""
+        a: Vec 8192
+        b: Vec 4096 at 8192
+        d: Vec 4096 at 12288
+        e: Vec 256 at 16384
+        t: <16x128 FP32 a> = pl.tile.load(x, [0, 0], [16, 128])
+        r: <1x64 FP32 e> = pl.tile.load(c, [0, 0], [1, 64])
+        hi: <16x64 FP32 {memory}> = pl.tile.slice(t, [16, 64], [0, 64])
+        q: <16x64 FP32 d> = pl.tile.col_expand_mul(hi, r)
+        s: <16x64 FP32 d> = pl.tile.col_expand_add(hi, r)
+        pl.tile.store(s, [0, 0], y)
+        """
+    return kernel("x: <16x128 FP32>, c: <1x64 FP32>, y: pl.Out[<16x64 FP32>]", body)
+
+
+def test_17_half_is_copied_once(snapshot: SnapshotAssertion) -> None:
+    printed = text(halves("b"))
+    assert printed.count("pto.textract") == 1
+    assert printed == snapshot
+
+
+def test_17_half_over_its_source_is_refused(snapshot: SnapshotAssertion) -> None:
+    assert refusal(halves("a+256:4096")) == snapshot
+
+
 def test_18_static_window_at_a_run_time_offset(snapshot: SnapshotAssertion) -> None:
-    body = """
+    body = f"""
         a: Vec 4096
         b: Vec 2048 at 4096
+        {opened("aiv", 2)}
         t: <32x32 FP32 a, pad=pl.PadValue.zero> = pl.tile.load(x, [0, 0], [32, 32])
         s: <16x32 FP32 b> = pl.tile.slice(t, [16, 32], [n, 0])
         pl.tile.tpush_to_aic(s, split=0)
         """
-    assert text(kernel("x: <32x32 FP32>, n: pl.Scalar[pl.INDEX]", body)) == snapshot
+    assert text(kernel(f"x: <32x32 FP32>, n: pl.Scalar[pl.INDEX], {GM}", body)) == snapshot
 
 
 @pytest.mark.parametrize(("columns", "at"), [(64, 16), (16, 0)])
@@ -319,6 +355,40 @@ def test_20_accumulator_into_mat(columns: int, at: int, dtype: str, snapshot: Sn
         full: <16x{columns} {dtype} m> = pl.tile.assemble(big, out, [0, {at}])
         """
     assert text(kernel("x: <16x16 FP16>", body, kind="AIC")) == snapshot
+
+
+def assembled(space: str, rows: int, columns: int, offset: str) -> str:
+    """A tile of that shape is written into one of [16, 512] in that space."""
+    size = rows * columns * 2
+    body = f"""
+        a: {space} 16384
+        b: {space} {size} at 16384
+        t: <16x512 FP16 a> = pl.tile.load(x, [0, 0], [16, 512], target_memory=pl.Mem.{space})
+        s: <{rows}x{columns} FP16 b> = pl.tile.load(x, [0, 0], [{rows}, {columns}], target_memory=pl.Mem.{space})
+        u: <16x512 FP16 a> = pl.tile.assemble(t, s, {offset})
+        """
+    return kernel("x: <16x512 FP16>", body, kind="AIC" if space == "Mat" else "AIV")
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+def test_20_rows_of_vec(target: str, snapshot: SnapshotAssertion) -> None:
+    assert text(assembled("Vec", 4, 512, "[8, 0]"), target) == snapshot
+
+
+def test_20_columns_of_vec_are_refused_on_a2a3(snapshot: SnapshotAssertion) -> None:
+    source = assembled("Vec", 16, 128, "[0, 128]")
+    assert refusal(source) == snapshot
+    assert text(source, "a5") == snapshot
+    assert text(source, reference=True) == snapshot
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+def test_20_mat_into_mat_is_refused(target: str, snapshot: SnapshotAssertion) -> None:
+    assert refusal(assembled("Mat", 16, 128, "[0, 128]"), target) == snapshot
+
+
+def test_21_place_of_three_axes_is_refused(snapshot: SnapshotAssertion) -> None:
+    assert refusal(assembled("Vec", 4, 512, "[0, 8, 0]")) == snapshot
 
 
 @pytest.mark.parametrize("planner", ["pypto", "ptoas"])
@@ -362,8 +432,9 @@ def test_24_views_have_four_addresses(snapshot: SnapshotAssertion) -> None:
 
 @pytest.mark.parametrize("planner", ["pypto", "ptoas"])
 def test_24_reshape_of_a_popped_tile_has_no_allocation(planner: str, snapshot: SnapshotAssertion) -> None:
-    body = """
+    body = f"""
         b: Vec 4096
+        {opened("aiv", 1)}
         got: pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec] = pl.tile.tpop_from_aic(split=0)
         r: pl.Tile[[64, 16], pl.FP32, pl.Mem.Vec] = pl.tile.reshape(got, [64, 16])
         e: <64x16 FP32 b> = pl.tile.exp(r)
@@ -446,6 +517,22 @@ def test_29_cast_of_a_sequence_before_it_is_a_column(snapshot: SnapshotAssertion
     assert text(kernel("y: pl.Out[<16x1 INT16>]", body)) == snapshot
 
 
+@pytest.mark.parametrize(
+    "call", ["cast(t, target_type=pl.INT16, mode='rint')", "rsqrt(t, t)", "cmps(t, 0, cmp_type=0)"]
+)
+def test_29_column_is_refused(call: str, snapshot: SnapshotAssertion) -> None:
+    column = "blayout=pl.TileLayout.col_major, slayout=pl.TileLayout.none_box"
+    dtype = "FP32" if "rsqrt" in call else "INT32"
+    result = {"cast": "16x1 INT16", "rsqr": "16x1 FP32", "cmps": "16x32 UINT8"}[call[:4]]
+    body = f"""
+        a: Vec 64
+        b: Vec 512 at 64
+        t: <16x1 {dtype} a, {column}> = pl.tile.load(x, [0, 0], [16, 1])
+        r: <{result} b, valid_shape=[16, 1], {column}> = pl.tile.{call}
+        """
+    assert refusal(kernel(f"x: <16x1 {dtype}>", body)) == snapshot
+
+
 def test_30_fractal_of_the_destination(snapshot: SnapshotAssertion) -> None:
     body = """
         v: Vec 2048
@@ -494,12 +581,13 @@ def test_31_one_row_of_a_mat_tile_passes(snapshot: SnapshotAssertion) -> None:
 
 
 def test_32_push_to_the_cube_core_of_a2a3(snapshot: SnapshotAssertion) -> None:
-    body = """
+    body = f"""
         a: Vec 2048
+        {opened("aiv", 2)}
         p: <32x32 FP16 a> = pl.tile.load(x, [0, 0], [32, 32])
         pl.tile.tpush_to_aic(p, split=0)
         """
-    assert text(kernel("x: <32x32 FP16>", body)) == snapshot
+    assert text(kernel(f"x: <32x32 FP16>, {GM}", body)) == snapshot
 
 
 def test_32_push_to_the_cube_core_of_a5_in_fractals(snapshot: SnapshotAssertion) -> None:
@@ -507,6 +595,7 @@ def test_32_push_to_the_cube_core_of_a5_in_fractals(snapshot: SnapshotAssertion)
     body = f"""
         a: Vec 2048
         b: Vec 2048 at 2048
+        {opened("aiv", 2)}
         p: <32x32 FP16 a> = pl.tile.load(x, [0, 0], [32, 32])
         q: <32x32 FP16 b, {fractal}> = pl.tile.move(p, target_memory=pl.Mem.Vec, {fractal})
         pl.tile.tpush_to_aic(q, split=0)
@@ -613,6 +702,7 @@ def push(rows: int, split: int) -> str:
         l: Left 512
         r: Right 512
         c: Acc 1024
+        {opened("aic", 1)}
         p: <16x16 FP16 a> = pl.tile.load(x, [0, 0], [16, 16], target_memory=pl.Mem.Mat)
         whole: <16x16 FP16 l> = pl.tile.move(p, target_memory=pl.Mem.Left)
         left: <16x16 FP16 l{valid}> = pl.tile.set_validshape(whole, {rows}, 16)
@@ -630,11 +720,12 @@ def test_47_push_of_partial_rows(rows: int, split: int, snapshot: SnapshotAssert
 
 
 def test_47_push_of_a_compact_accumulator_at_another_pitch_is_refused(snapshot: SnapshotAssertion) -> None:
-    body = """
+    body = f"""
         a: Mat 2048
         l: Left 2048
         r: Right 2048
         c: Acc 4096
+        {opened("aic", 1)}
         p: <32x32 FP16 a> = pl.tile.load(x, [0, 0], [32, 32], target_memory=pl.Mem.Mat)
         q: <32x32 FP16 l> = pl.tile.move(p, target_memory=pl.Mem.Left)
         left: <32x32 FP16 l, valid_shape=[7, 32]> = pl.tile.set_validshape(q, 7, 32)
@@ -651,6 +742,7 @@ def pop(rows: int, split: int) -> str:
     narrowed = f", valid_shape=[{rows}, 16]" if rows < 16 else ""
     body = f"""
         b: Vec 1024
+        {opened("aiv", 1)}
         got: pl.Tile[[16, 16], pl.FP32, pl.Mem.Vec{valid}] = pl.tile.tpop_from_aic(split={split})
         e: <16x16 FP32 b{narrowed}> = pl.tile.exp(got)
         pl.system.tfree_to_aic(got, split={split})
@@ -693,8 +785,13 @@ def test_48_frees_of_two_pipes(frees: tuple[str, str], snapshot: SnapshotAsserti
 
 @pytest.mark.parametrize(
     "free",
-    ["pl.system.tfree_to_aiv(p, split=0, id=0)", "pl.system.tfree_to_aic(s, split=0, id=0)"],
-    ids=["direction", "not popped"],
+    [
+        "pl.system.tfree_to_aiv(p, split=0, id=0)",
+        "pl.system.tfree_to_aic(s, split=0, id=0)",
+        FREE_P.replace("id=0", "id=1"),
+        FREE_P.replace("split=0", "split=2"),
+    ],
+    ids=["direction", "not popped", "id", "split"],
 )
 def test_48_wrong_free_is_refused(free: str, snapshot: SnapshotAssertion) -> None:
     assert refusal(two_pipes(free, FREE_Q), "a5") == snapshot
@@ -744,6 +841,18 @@ def test_51_wrong_barrier_is_refused(workspace: str, call: str, snapshot: Snapsh
     assert refusal(kernel(f"ws: <{workspace}>", f"pl.system.syncall({call})\n")) == snapshot
 
 
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0), (2, 1)], ids=["tile first", "scalar first", "renamed"])
+def test_52_two_ways_of_writing_a_tensor_are_refused(first: int, second: int, snapshot: SnapshotAssertion) -> None:
+    stores = [
+        "pl.tile.store(t, [0, 0], y)",
+        "pl.tensor.write(y, [0, 0], v)",
+        "z: <16x64 FP32> = pl.tile.store(t, [0, 0], y)",
+    ]
+    writes = stores[first], stores[second].replace("(y", "(z") if first == 2 else stores[second]
+    body = "a: Vec 4096\nt: <16x64 FP32 a> = pl.tile.load(x, [0, 0], [16, 64])\n" + "\n".join(writes) + "\n"
+    assert refusal(kernel("x: <16x64 FP32>, v: pl.Scalar[pl.FP32], y: pl.Out[<16x64 FP32>]", body)) == snapshot
+
+
 # §1.9 four bits, block scales, masks
 
 
@@ -762,6 +871,15 @@ def test_54_even_nibbles(snapshot: SnapshotAssertion) -> None:
 
 def test_54_odd_columns_are_refused(snapshot: SnapshotAssertion) -> None:
     assert refusal(packed(31, 0), "a5") == snapshot
+
+
+def test_54_odd_origin_is_refused(snapshot: SnapshotAssertion) -> None:
+    assert refusal(packed(32, 3), "a5") == snapshot
+
+
+@pytest.mark.parametrize(("dtype", "target"), [("INT4", "a2a3"), ("INT4", "a5"), ("FP4", "a2a3"), ("UINT4", "a5")])
+def test_54_parameter_of_four_bits_is_refused(dtype: str, target: str, snapshot: SnapshotAssertion) -> None:
+    assert refusal(kernel(f"x: <16x64 FP32>, packed: <16x64 {dtype}>", "pl.system.bar_v()\n"), target) == snapshot
 
 
 def test_54_odd_valid_columns_are_refused(snapshot: SnapshotAssertion) -> None:
@@ -832,6 +950,45 @@ def test_55_block_scaled_product_on_a2a3_is_refused(snapshot: SnapshotAssertion)
     assert refusal(scaled("matmul_mx(left, lb, right, rb)")) == snapshot
 
 
+def test_55_slice_of_scales_is_refused(snapshot: SnapshotAssertion) -> None:
+    order = "blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.row_major, fractal=32"
+    body = f"""
+        sm: Mat 64
+        ls: <32x2 FP8E8M0 sm, {order}> = pl.tile.load(xs, [0, 0], [32, 2], target_memory=pl.Mem.Mat)
+        half: <16x2 FP8E8M0 sm+0:32, {order}> = pl.tile.slice(ls, [16, 2], [0, 0])
+        """
+    scales = "xs: <32x2 FP8E8M0, pl.TensorView(stride=[2, 1], layout=pl.TensorLayout.MX_A_ZZ)>"
+    assert refusal(kernel(scales, body, kind="AIC"), "a5") == snapshot
+
+
+def test_55_scales_without_their_order_are_refused(snapshot: SnapshotAssertion) -> None:
+    body = """
+        sm: Mat 64
+        sl: LeftScale 64
+        ls: <32x2 FP8E8M0 sm, blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box> = (
+            pl.tile.load(xs, [0, 0], [32, 2], target_memory=pl.Mem.Mat))
+        lsc: <32x2 FP8E8M0 sl> = pl.tile.move(ls, target_memory=pl.Mem.LeftScale)
+        """
+    assert refusal(kernel("xs: <32x2 FP8E8M0>", body, kind="AIC"), "a5") == snapshot
+
+
+def test_55_fp4_comes_as_a_cast(snapshot: SnapshotAssertion) -> None:
+    body = """
+        a: Vec 2048
+        b: Vec 8192 at 2048
+        c: Vec 16384 at 10240
+        p: <32x128 FP4 a> = pl.tile.load(x, [0, 0], [32, 128])
+        q: <32x128 BF16 b> = pl.tile.cast(p, target_type=pl.BF16, mode='rint')
+        r: <32x128 FP32 c> = pl.tile.cast(q, target_type=pl.FP32, mode='rint')
+        s: <32x128 FP8E4M3FN a+0:4096> = pl.tile.cast(r, target_type=pl.FP8E4M3FN, mode='rint')
+        pl.tile.store(s, [0, 0], y)
+        """
+    assert (
+        text(kernel("x: <32x128 FP4>, y: pl.Out[<32x128 FP8E4M3FN>]", body.replace("Vec 2048", "Vec 4096", 1)), "a5")
+        == snapshot
+    )
+
+
 def compared(mask: str) -> str:
     body = f"""
         a: Vec 25856
@@ -853,3 +1010,9 @@ def test_56_mask_is_packed_and_rounded_up(snapshot: SnapshotAssertion) -> None:
 
 def test_56_unpadded_mask_is_refused(snapshot: SnapshotAssertion) -> None:
     assert refusal(compared("8x101 UINT8 m")) == snapshot
+
+
+def test_56_mask_as_numbers_is_refused(snapshot: SnapshotAssertion) -> None:
+    source = compared("8x128 UINT8 m, valid_shape=[8, 101]")
+    wrong = source.replace("pl.tile.sel(k, p, p, v)", "pl.tile.cast(k, target_type=pl.FP16, mode='rint')")
+    assert refusal(wrong.replace("s: pl.Tile[[8, 808], pl.FP32", "s: pl.Tile[[8, 128], pl.FP16")) == snapshot

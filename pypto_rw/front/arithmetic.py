@@ -8,9 +8,9 @@ Only integers are touched; floats keep the order in which they were written.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from pypto_rw import ir
+from pypto_rw.records import replace
 from pypto_rw.scalars import WIDE, Bounds
 
 _FOLDED: dict[str, Callable[[int, int], int]] = {

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
 from pypto_rw.engine import Engine, Finding, Term
 from pypto_rw.front.names import reads
+from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name
@@ -93,7 +92,7 @@ class Asker:
             source = self._of(arguments.get(trait[0]))
             if source is not None:
                 value = Value(t, place=source.place, origin=source.origin, window=source.window)
-        if trait := signature.trait("makes"):
+        if trait := signature.trait("makes") or signature.trait("yields"):
             value = Value(t, place=value.place, origin=trait[0])
         if trait := signature.trait("marks"):
             value = Value(t, place=value.place, origin=trait[0])
@@ -102,7 +101,8 @@ class Asker:
             window = None
             if source is not None and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
                 row, col = map(self.shaper.resolved, offsets.items)
-                window = Window(source.place[2], row, col)
+                last = source.type.shape[-1] if isinstance(source.type, ir.TileType) else None
+                window = Window(source.place[2], row, col, last.value if isinstance(last, ir.Int) else 0, None)
             if window is not None:
                 value = Value(t, place=value.place, origin="window", window=window)
         return value

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.front.names import replaced
+from pypto_rw.records import replace
 
 
 def defined(body: tuple[ir.Stmt, ...]) -> list[str]:

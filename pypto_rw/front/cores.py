@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
+from pypto_rw.records import replace
 from pypto_rw.shapes import Refused
 
 _CUBE = frozenset(

@@ -11,12 +11,12 @@ Only where the blocks are known to fill the tile, and nothing else reads it or t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from pypto_rw import ir
 from pypto_rw.front.names import reads
 from pypto_rw.layout import effective_view
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import bind
 

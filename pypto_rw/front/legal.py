@@ -6,8 +6,6 @@ in its turn. A tile operand that is elsewhere than its op reads it is moved ther
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine, Term
@@ -16,6 +14,7 @@ from pypto_rw.front.cores import placed_on_core
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned
 from pypto_rw.front.simplify import without_dead
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.shapes import Refused, Value, bind
 from pypto_rw.unit import Surroundings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from pypto_rw import ir
+from pypto_rw.records import fields, is_dataclass, replace
 
 T = TypeVar("T")
 

@@ -9,11 +9,10 @@ control-and-scalars.md §2.1.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, reads, substituted
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
 

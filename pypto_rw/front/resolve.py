@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook, Signature
 from pypto_rw.shapes import FLOATS, Refused, bind, kind_of
 from pypto_rw.syntax.parts import float_

@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.front.names import assigned, reads
+from pypto_rw.records import replace
 from pypto_rw.shapes import Refused
 
 

@@ -6,13 +6,13 @@ for i in pl.range(1): body    =>   body with i = 0         if 3 < 2: a else: b  
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from pypto_rw import ir
 from pypto_rw.front.arithmetic import Arithmetic
 from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, reads, substituted
+from pypto_rw.records import replace
 from pypto_rw.scalars import WIDE, Bounds, bounds, dtype_of
 from pypto_rw.shapes import Refused
 

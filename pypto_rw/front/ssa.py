@@ -11,11 +11,11 @@ Only what is needed after a region, or by its next round, is carried. `continue`
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TypeVar
 
 from pypto_rw import ir
 from pypto_rw.front.names import assigned, live_after, reads, renamed
+from pypto_rw.records import replace
 from pypto_rw.shapes import Refused
 
 T = TypeVar("T")

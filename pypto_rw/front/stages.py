@@ -5,8 +5,6 @@ authored --typed--> every variable has a type --legal--> tile level: spaces, lay
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
@@ -19,6 +17,7 @@ from pypto_rw.front.scopes import outlined
 from pypto_rw.front.simplify import simplified
 from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
+from pypto_rw.records import replace
 from pypto_rw.shapes import Refused
 from pypto_rw.unit import surroundings_of
 

@@ -8,8 +8,6 @@ The function must be in single-assignment form. What a call means is asked of it
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.engine import Engine, Term
@@ -20,6 +18,7 @@ from pypto_rw.front.names import assigned, reads
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
+from pypto_rw.records import replace
 from pypto_rw.shapes import Refused, Value, bind, kind_name
 from pypto_rw.unit import Surroundings
 

@@ -7,16 +7,15 @@ the module. Source: memory-planning.md.
 
 from __future__ import annotations
 
-import gc
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
+from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.planners import PLANNERS
 from pypto_rw.memory.rebuild import rebuild
 from pypto_rw.memory.tree import build
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
 
@@ -59,12 +58,7 @@ def plan_function(
     function: ir.Function, *, planner: str, facts: Facts, notes: list[Diagnostic] | None = None
 ) -> ir.Function:
     """One function, planned. Raises Refused."""
-    collecting = gc.isenabled()
-    gc.disable()  # the collector would walk the growing tree again and again
-    try:
+    with paused():
         tree = build(function, facts)
         PLANNERS[planner](tree, notes if notes is not None else [])
         return rebuild(tree)
-    finally:
-        if collecting:
-            gc.enable()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE
 from pypto_rw.memory.facts import aligned
 from pypto_rw.memory.tree import Memory, Tree, Variable, place
+from pypto_rw.records import replace
 from pypto_rw.shapes import Refused
 
 

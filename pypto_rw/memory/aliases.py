@@ -8,11 +8,11 @@ looks at neither and loses the old value.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 
 from pypto_rw import ir
 from pypto_rw.memory.hazards import forbidden
 from pypto_rw.memory.tree import Block, Branch, Loop, Memory, Step, Tree, Variable
+from pypto_rw.records import dataclass
 
 
 def retarget_carried(tree: Tree) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
 from pypto_rw.memory.facts import Facts, aligned
 from pypto_rw.memory.lifetimes import lifetimes
 from pypto_rw.memory.tree import Block, Branch, Loop, Memory, Step, Tree, Variable, build, place, steps
+from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Rulebook
 
 

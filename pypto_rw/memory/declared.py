@@ -5,14 +5,13 @@ Source: memory-planning.md §8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Span
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.lifetimes import Lifetimes
 from pypto_rw.memory.sizes import tile_bytes
 from pypto_rw.memory.tree import ZERO, Memory, Step, Tree, Variable, place
+from pypto_rw.records import dataclass, field
 from pypto_rw.shapes import Refused
 
 

@@ -5,9 +5,8 @@ Nothing is known here that a rule file does not state; rules/core/families.egg l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
+from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Rulebook, Signature
 
 ALIGNMENT = 32  # bytes, in every memory space (memory-planning.md §6)

@@ -5,13 +5,12 @@ Source: memory-planning.md §5.2, rules 2 to 4; the facts are in the rule files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pypto_rw import ir
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.intervals import Interval
 from pypto_rw.memory.sizes import bits
 from pypto_rw.memory.tree import Step, Tree, Variable, steps
+from pypto_rw.records import dataclass, field
 
 
 def forbidden(step: Step) -> list[Variable]:

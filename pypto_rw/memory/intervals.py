@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pypto_rw import ir
 from pypto_rw.memory.lifetimes import Lifetimes
 from pypto_rw.memory.tree import Step, Tree, Variable
+from pypto_rw.records import dataclass
 
 
 @dataclass(slots=True)

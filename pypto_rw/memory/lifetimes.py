@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from pypto_rw import ir
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable
+from pypto_rw.records import dataclass, field
 
 
 @dataclass(slots=True)

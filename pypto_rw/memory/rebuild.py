@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pypto_rw import ir
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable
+from pypto_rw.records import replace
 
 
 def rebuild(tree: Tree) -> ir.Function:
@@ -58,21 +57,19 @@ def _ended(block: Block, results: list[Variable]) -> tuple[ir.Stmt, ...]:
 
 def _step(step: Step) -> ir.Stmt:
     stmt = step.stmt
-    if isinstance(stmt, ir.Assign):
-        value = stmt.value
-        if isinstance(value, ir.Call):
-            value = replace(value, attrs=tuple(a for a in value.attrs if a[0] != "pipeline_membership"))
-        target = step.target
-        written = stmt.type
-        if target is not None and step.copied is not None and isinstance(target.type, ir.TileType):
-            written = target.type
-        return replace(
-            stmt, type=_type(written, target) if written is not None and target is not None else written, value=value
-        )
-    if isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.Call):
-        attrs = tuple(a for a in stmt.value.attrs if a[0] != "pipeline_membership")
-        return replace(stmt, value=replace(stmt.value, attrs=attrs))
-    return stmt
+    if not isinstance(stmt, ir.Assign | ir.Evaluate):
+        return stmt
+    value = stmt.value
+    if isinstance(value, ir.Call) and value.attrs:
+        value = replace(value, attrs=tuple(a for a in value.attrs if a[0] != "pipeline_membership"))
+    if isinstance(stmt, ir.Evaluate):
+        return stmt if value is stmt.value else replace(stmt, value=value)
+    target, written = step.target, stmt.type
+    if target is None or written is None:
+        return replace(stmt, value=value)
+    if step.copied is not None and target.tile is not None:
+        written = target.tile
+    return replace(stmt, type=_type(written, target), value=value)
 
 
 def _type(t: ir.Type, v: Variable) -> ir.Type:

@@ -7,13 +7,13 @@ an interval fits looks only at the stretches it meets.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 
 from pypto_rw import ir
 from pypto_rw.memory.facts import Facts, aligned, in_l0
 from pypto_rw.memory.hazards import LoadPop
 from pypto_rw.memory.intervals import Interval
 from pypto_rw.memory.lifetimes import Lifetimes
+from pypto_rw.records import dataclass, field
 
 _ORDER = {space: k for k, space in enumerate(ir.Space)}
 _REPACKS = 256

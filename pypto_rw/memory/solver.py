@@ -7,12 +7,12 @@ in use at once); at most eight are tried.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 from itertools import accumulate
 
 from pypto_rw import ir
 from pypto_rw.memory.facts import aligned
 from pypto_rw.memory.shuffle import Twister, shuffle
+from pypto_rw.records import dataclass, field
 
 _SHUFFLES = 4
 

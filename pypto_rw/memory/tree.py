@@ -7,12 +7,12 @@ Variables are objects, so a name that is used twice does no harm; passes change 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.memory.facts import Facts, OpFacts
 from pypto_rw.nodes import names_in
+from pypto_rw.records import dataclass, field
 from pypto_rw.shapes import Refused, bind
 
 ZERO = ir.Int(0, ir.DType.INT64)

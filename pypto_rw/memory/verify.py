@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
@@ -17,6 +16,7 @@ from pypto_rw.memory.facts import ALIGNMENT, Facts
 from pypto_rw.memory.hazards import forbidden
 from pypto_rw.memory.sizes import bits
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable, build, place, root, steps
+from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Rulebook
 
 

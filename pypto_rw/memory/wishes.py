@@ -6,13 +6,12 @@ lies on one path of the control flow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
 from pypto_rw.memory.facts import Facts, in_l0
 from pypto_rw.memory.intervals import Interval
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable
+from pypto_rw.records import dataclass, field
 
 _Path = tuple[int, bool]  # innermost branch or loop, and whether it is in a loop
 

@@ -1,20 +1,20 @@
-"""The LALR machine of grammar/pyir.lark: built by Lark, its tables kept in the user's cache folder."""
+"""The LALR machine of grammar/pyir.lark: its tables are built by Lark once, and kept in the user's cache folder."""
 
 from __future__ import annotations
 
-import marshal
 import os
-import sys
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from hashlib import sha256
-from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
+from pypto_rw import cache as stored
 from pypto_rw.resources import folder
 from pypto_rw.syntax.tokens import Token
+
+# states: per state, by token type or rule name, the state to go to, or ~(number of the rule to reduce by).
+# rules: name, number of symbols, which of them stand for several values, whether a single value passes unchanged.
+# starts: first and last state by the name of the start rule.
+Tables = tuple[list[dict[str, int]], list[tuple[str, int, tuple[bool, ...], bool]], dict[str, tuple[int, int]]]
 
 
 class Unexpected(Exception):
@@ -30,42 +30,94 @@ class Machine:
     """Parse tables joined with the methods of `actions`, one a rule. Reusable, one parse at a time."""
 
     def __init__(self, actions: object) -> None:
-        from lark import Tree
-        from lark.parse_tree_builder import ParseTreeBuilder
-
-        self._lark = _lark()
-        # keep_all_tokens: the places of brackets and words become spans.
-        builder: Any = ParseTreeBuilder(self._lark.rules, Tree)  # type: ignore[no-untyped-call]
-        self._callbacks = builder.create_callback(actions)
-        self._callbacks["READY"] = attrgetter("value")
+        self._states, rules, self._starts = tables()
+        self._rules = [
+            (name, size, _reduction(actions, name, several, single)) for name, size, several, single in rules
+        ]
 
     def parse(self, tokens: Iterable[Token], start: str) -> Any:
         """The value of rule `start` over `tokens`. Raises Unexpected, and what the actions raise."""
-        from lark import Token as LarkToken
-        from lark import UnexpectedToken
-        from lark.parsers.lalr_parser_state import ParseConf, ParserState
+        first, last = self._starts[start]
+        states: list[int] = [first]
+        values: list[Any] = []
+        step = self._step
+        token = None
+        for token in tokens:
+            step(token, states, values, -1)
+        end = Token("$END", "", "", 1, 1, 1)
+        if token is not None:
+            end = Token("$END", "", "", token.end_line, token.end_column, token.end_column)
+        step(end, states, values, last)
+        return values[-1]
 
-        tables: Any = ParseConf(self._lark.parser.parser._parse_table, self._callbacks, start)
-        no_lexer: Any = None
-        state: ParserState[int] = ParserState(tables, no_lexer)
-        feed = state.feed_token
-        token: Any = None
-        try:
-            for token in tokens:
-                feed(token)
-            end = Token("$END", "", "", 1, 1, 1)
-            if token is not None:
-                end = Token("$END", "", "", token.end_line, token.end_column, token.end_column)
-            token = end
-            return feed(LarkToken("$END", ""), True)
-        except UnexpectedToken as error:
-            raise Unexpected(token, frozenset(error.expected)) from None
+    def _step(self, token: Token, states: list[int], values: list[Any], last: int) -> None:
+        """Reduce by rules until `token` can be shifted, or until the state `last` is reached."""
+        table, rules, kind = self._states, self._rules, token.type
+        while True:
+            row = table[states[-1]]
+            action = row.get(kind)
+            if action is None:
+                raise Unexpected(token, frozenset(name for name in row if name.isupper()))
+            if action >= 0:
+                states.append(action)
+                values.append(token.value if kind == "READY" else token)
+                return
+            name, size, reduce = rules[~action]
+            if size:
+                value = reduce(values[-size:])
+                del states[-size:], values[-size:]
+            else:
+                value = reduce([])
+            states.append(table[states[-1]][name])
+            values.append(value)
+            if states[-1] == last:
+                return
+
+
+def _reduction(actions: object, name: str, several: tuple[bool, ...], single: bool) -> Callable[[list[Any]], Any]:
+    """What a rule makes of its symbols' values. A rule named `_x` passes its values on to the rule it stands in."""
+    passes = name.startswith("_") or (single and not hasattr(actions, name))
+    action = _as_they_are if passes else getattr(actions, name)
+    if any(several):
+
+        def spliced(values: list[Any]) -> Any:
+            # A list that grows symbol by symbol is extended, not copied: nothing else holds it.
+            flat: list[Any] = values[0] if several[0] else [values[0]]
+            for value, many in zip(values[1:], several[1:], strict=True):
+                if many:
+                    flat += value
+                else:
+                    flat.append(value)
+            return flat[0] if single and len(flat) == 1 else action(flat)
+
+        return spliced
+    if single:
+        return lambda values: values[0] if len(values) == 1 else action(values)
+    return action
+
+
+def _as_they_are(values: list[Any]) -> list[Any]:
+    return values
 
 
 @cache
-def _lark() -> Any:
-    from lark import Lark, __version__
+def tables() -> Tables:
+    """The parse tables of the grammar."""
+    with open(os.path.join(folder("grammar"), "pyir.lark"), encoding="utf-8") as file:
+        grammar = file.read()
+    name = f"grammar-{stored.digest(grammar)}"
+    found = stored.load(name)
+    if isinstance(found, tuple) and len(found) == 2 and found[0] == grammar:
+        return found[1]  # type: ignore[no-any-return]
+    made = _built(grammar)
+    stored.store(name, (grammar, made))
+    return made
+
+
+def _built(grammar: str) -> Tables:
+    from lark import Lark
     from lark.lexer import Lexer
+    from lark.parsers.lalr_analysis import Shift
 
     class Passing(Lexer):
         """Stands where Lark wants a lexer; tokens come from pypto_rw.syntax.lexer."""
@@ -78,68 +130,23 @@ def _lark() -> Any:
         def lex(self, lexer_state: object, parser_state: object) -> Any:
             return iter(())
 
-    grammar = (folder("grammar") / "pyir.lark").read_text(encoding="utf-8")
-    key = sha256(f"{__version__}\n{sys.version}\n{grammar}".encode()).hexdigest()
-    path = _cache_file(key)
-    stored = _stored(path)
-    if stored is not None:
-        try:
-            data, memo = marshal.loads(stored)
-            data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = Passing
-            return Lark._load_from_dict(data, memo)  # type: ignore[no-untyped-call]
-        except (ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, TypeError, ValueError):
-            pass  # written by something else under our name: build, and write it anew
-    built = Lark(
-        grammar,
-        parser="lalr",
-        lexer=Passing,
-        start=["file", "line"],
-        keep_all_tokens=True,
-        maybe_placeholders=False,
+    # keep_all_tokens: the places of brackets and words become spans.
+    lark: Any = Lark(
+        grammar, parser="lalr", lexer=Passing, start=["file", "line"], keep_all_tokens=True, maybe_placeholders=False
     )
-    _store(path, built)
-    return built
-
-
-def _cache_file(key: str) -> Path | None:
-    root = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        home = Path(root) if os.path.isabs(root) else Path.home() / ".cache"
-    except RuntimeError:  # no home folder
-        return None
-    return home / "pypto_rw" / f"pyir-{key[:32]}.tables"
-
-
-def _stored(path: Path | None) -> bytes | None:
-    """The content of the file, unless its checksum tells that it was cut or changed."""
-    if path is None:
-        return None
-    try:
-        content = path.read_bytes()
-    except (OSError, ValueError):
-        return None
-    return content[32:] if sha256(content[32:]).digest() == content[:32] else None
-
-
-def _store(path: Path | None, lark: Any) -> None:
-    if path is None:
-        return
-    from lark.grammar import Rule
-    from lark.lexer import TerminalDef
-
-    data, memo = lark.memo_serialize([TerminalDef, Rule])
-    data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = None
-    try:
-        content = marshal.dumps((data, memo))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A file of its own, then one rename: a second process sees the old file or the new one, whole.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(sha256(content).digest() + content)
-            os.replace(name, path)
-        except OSError:
-            os.unlink(name)
-            raise
-    except (OSError, ValueError):
-        return  # no cache folder, no cache
+    table = lark.parser.parser._parse_table
+    numbers = {rule: k for k, rule in enumerate(lark.rules)}
+    rules = []
+    for rule in lark.rules:
+        several = tuple(not s.is_term and s.name.startswith("_") for s in rule.expansion)
+        rules.append((str(rule.origin.name), len(several), several, bool(rule.options.expand1)))
+    places = {state: k for k, state in enumerate(table.states)}
+    states = [
+        {
+            str(symbol): places[target] if action is Shift else ~numbers[target]
+            for symbol, (action, target) in row.items()
+        }
+        for row in table.states.values()
+    ]
+    starts = {s: (places[table.start_states[s]], places[table.end_states[s]]) for s in table.start_states}
+    return states, rules, starts

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
+from pypto_rw.records import fields, is_dataclass, replace
 from pypto_rw.syntax.tokens import Lexicon
 
 # (texts of the holes, column index where each piece starts, line number) -> node

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
+from pypto_rw.records import dataclass
 from pypto_rw.syntax.parts import Applied, Part, Record, between
 from pypto_rw.syntax.statements import Statements, too_deep
 from pypto_rw.syntax.tokens import Refusal, Token, near

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.records import dataclass, replace
 from pypto_rw.syntax.tokens import Refusal, Token
 
 DEEPEST_TERM = 100

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import re
 
 from pypto_rw import ir
+from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.syntax.lexer import Lexer
 from pypto_rw.syntax.machine import Machine, Unexpected
@@ -26,13 +26,8 @@ def parse(source: str, *, filename: str = "<string>", memo: bool = True) -> ir.M
 
     `memo` False reads every line with the full grammar; the result is the same.
     Raises CompileError, and nothing else, for whatever is not a module. Source: pyir-syntax.md."""
-    collecting = gc.isenabled()
-    gc.disable()  # a parse makes no garbage cycles, and the collector would walk the growing tree again and again
-    try:
+    with paused():
         return _parse(source, filename, memo)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _parse(source: str, filename: str, memo: bool) -> ir.Module:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-from difflib import get_close_matches
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
@@ -137,6 +136,8 @@ class Lexicon(dict[str, tuple[str, str]]):
 
 def near(word: str, words: frozenset[str] | list[str]) -> str:
     """Of `words` those that look like `word`, as `A or B`; empty if none does."""
+    from difflib import get_close_matches  # only a refusal needs it
+
     pool = sorted(words)
     lower = {item.lower(): item for item in reversed(pool)}
     found = [lower[item] for item in get_close_matches(word.lower(), sorted(lower), n=2, cutoff=0.6)]

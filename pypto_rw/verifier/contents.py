@@ -11,9 +11,9 @@ Work is linear in the text for a fixed number of distinct ranges."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pypto_rw.records import dataclass, field
 from pypto_rw.verifier.findings import Findings
 from pypto_rw.verifier.forms import Use
 from pypto_rw.verifier.reader import Function, Operation

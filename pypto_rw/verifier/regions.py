@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pypto_rw.records import dataclass
 from pypto_rw.verifier.findings import Findings, listed, plural
 from pypto_rw.verifier.reader import Function, Operation
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from pypto_rw.records import dataclass, field
 from pypto_rw.verifier.findings import Findings
 from pypto_rw.verifier.reader import Function, Operation
 from pypto_rw.verifier.types import Tile, parse

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pypto_rw.records import dataclass
 from pypto_rw.verifier.findings import Findings
 from pypto_rw.verifier.forms import OPERAND_KIND, Use
 from pypto_rw.verifier.reader import Function, Operation
@@ -175,6 +174,8 @@ def check_values(function: Function, findings: Findings) -> dict[str, str]:
 
 def _literal_fits(literal: str, text: str) -> bool:
     if text in FLOATS:
+        if literal.startswith("0x"):
+            return int(literal, 16) < 1 << (32 if text == "f32" else 16)
         return "." in literal and literal.lstrip("-")[0].isdigit()
     if text == "vector<4xi16>":
         return literal == "dense<0>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from textwrap import dedent, indent
 
 import pytest
@@ -31,6 +32,11 @@ def kernel(parameters: str, body: str, *, kind: str = "InCore", dynamic: str = "
     return f"import pypto.language as pl\n\n{head}\n@pl.program\nclass Kernels:\n{indent(code, '    ')}\n"
 
 
+def task(engine: Engine, planner: str, source: str) -> Task:
+    """A task whose stages ask this engine."""
+    return Task(engine.rulebook, engine.target, planner, "kernel.pyir", source, lambda: nullcontext(engine))
+
+
 def module(
     source: str, until: str, *, target: str = "a2a3", planner: str = "pypto", reference: bool = False
 ) -> ir.Module:
@@ -40,7 +46,7 @@ def module(
         "(as-reference)" if reference else "(as-specified)",
     )
     engine = Engine(Rulebook(), target=target, facts=facts)
-    return run(parse(source, filename="kernel.pyir"), Task(engine, target, planner, "kernel.pyir", source), until=until)
+    return run(parse(source, filename="kernel.pyir"), task(engine, planner, source), until=until)
 
 
 def body(source: str, until: str, *, target: str = "a2a3", reference: bool = False) -> str:

@@ -8,10 +8,10 @@ import pytest
 
 from pypto_rw import CompileError
 from pypto_rw.engine import Engine
-from pypto_rw.pipeline import Task, run
+from pypto_rw.pipeline import run
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.syntax import parse, write
-from tests.front.authored import kernel
+from tests.front.authored import kernel, task
 from tests.rules.test_casts import DTYPES, SPEC, TARGETS, specified
 
 
@@ -29,7 +29,7 @@ def test_every_pair_becomes_the_chain_of_the_specification(target: str) -> None:
                 f"x: <16x64 {x}>", f"t = pl.load(x, [0, 0], [16, 64])\nc = pl.cast(t, pl.{y}, mode='floor')"
             )
             try:
-                text = write(run(parse(source), Task(engine, target, "pypto", source=source), until="legalize"))
+                text = write(run(parse(source), task(engine, "pypto", source), until="legalize"))
             except CompileError as refused:
                 told = [f"{d.code}: {d.message}" for d in refused.diagnostics]
                 words = (target, names[x], names[y])

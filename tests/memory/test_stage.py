@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from pypto_rw import CompileError, ir
 from pypto_rw.api import stop_after
 from pypto_rw.memory import plan
+from pypto_rw.records import replace
 from pypto_rw.simplify import simplify
 from pypto_rw.syntax import parse
 from tests.conftest import ROOT, Run

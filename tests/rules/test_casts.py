@@ -50,15 +50,15 @@ def routed(target: str) -> dict[tuple[str, str], str]:
     shapes = {}
     for x in DTYPES:
         for y in DTYPES:
-            operand = f"(arg 0 {tile(engine, x)} (place 0 0 0) (plain))"
-            result = f"(res {tile(engine, y)} (place 1 1 1))"
+            operand = f"(arg 0 {tile(engine, x)} (place 0 0 0 0) (plain))"
+            result = f"(res {tile(engine, y)} (place 1 1 1 0))"
             shapes[x, y] = f'(tile.cast {operand} ({y}) "round" "unset" {result})'
     engine.rewrite(list(shapes.values()))
     out = {}
     for pair, shape in shapes.items():
         rewritten = engine.result(shape)
         said = [f for f in rewritten.findings if f.rule.startswith("tile.cast/")]
-        out[pair] = f"{said[0].rule}: {said[0].message}" if said else "native" if rewritten.code else "nothing"
+        out[pair] = f"{said[0].rule}: {said[0].message}" if said else "native" if rewritten.template else "nothing"
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw import ir
+from pypto_rw.records import replace
 from pypto_rw.syntax import parse
 from pypto_rw.syntax.writer import write
 from tests.syntax.modules import float_, modules

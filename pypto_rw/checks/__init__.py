@@ -1,0 +1,41 @@
+"""Checks of what several statements say together: pipes and their slots, buffers of two functions, launches.
+
+What one statement says is checked by its rules. Which op takes which part is in the rule files too: `(pipe-step op
+"pop" 1)`, `(buffer-step op "reserve")`, `(follows op other target)`, `(whole-launch op core_type target cores)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pypto_rw import ir
+from pypto_rw.checks.parts import taking_part
+from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.records import replace
+from pypto_rw.rulebook import Rulebook
+
+
+def unit_findings(
+    functions: tuple[ir.Function, ...],
+    unit: tuple[ir.Function, ...],
+    rulebook: Rulebook,
+    *,
+    target: str,
+    reference: bool,
+    filename: str,
+) -> Iterator[Diagnostic]:
+    """Every fault of `functions`, which are some or all of a unit. Source: cross-core.md §2, §3.4, §5."""
+    ops = {f.name: taking_part(f.body, rulebook) for f in unit}
+    for function in functions:
+        own = ops[function.name]
+        if not own:
+            continue
+        from pypto_rw.checks import launches, pipes  # most kernels have no such op
+
+        for found in (
+            *pipes.pipe_findings(function, own),
+            *pipes.buffer_findings(function, unit, ops),
+            *([] if reference else pipes.order_findings(function, own, target)),
+            *launches.launch_findings(function, unit, own, target),
+        ):
+            yield replace(found, filename=filename, function=function.name)

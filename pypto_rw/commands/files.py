@@ -1,0 +1,54 @@
+"""Reading inputs, writing products whole, and telling the user what went wrong with a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def read(file: str) -> str:
+    """Text of a file, of stdin for `-`. Raises OSError and UnicodeDecodeError."""
+    data = sys.stdin.buffer.read() if file == "-" else _bytes(file)
+    return data.decode("utf-8")
+
+
+def write(path: str, text: str) -> str | None:
+    """Write atomically: the file is the old one or the whole new one. A message when it cannot be."""
+    import tempfile
+
+    try:
+        handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=f".{os.path.basename(path)}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+                out.write(text)
+            mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o666 & ~_umask()
+            os.chmod(name, mode)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        return f"cannot write {path}: {reason(error)}"
+    return None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be read or written, in words."""
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+def complain(message: str) -> int:
+    """One line on stderr; the exit code for a usage or file error."""
+    print(f"pypto-rw: {message}", file=sys.stderr)
+    return 2
+
+
+def _bytes(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        return opened.read()

@@ -1,0 +1,36 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+import argparse
+
+from pypto_rw import api
+
+
+def compile_options(parser: argparse.ArgumentParser) -> None:
+    """What is compiled, for what, with which rules."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
+    target_options(parser)
+    parser.add_argument("--reference", action="store_true", help="print exactly what the reference build prints")
+    parser.add_argument(
+        "--no-assembler-checks", action="store_true", help="say nothing about what the assembler would refuse"
+    )
+    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    parser.add_argument(
+        "--tile-addr",
+        action=argparse.BooleanOptionalAction,
+        help="whether pto.alloc_tile carries an address (default: not with --planner ptoas)",
+    )
+    parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
+
+
+def target_options(parser: argparse.ArgumentParser) -> None:
+    """The chip, the planner and the assembler the text is for."""
+    chip_options(parser)
+    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+
+
+def chip_options(parser: argparse.ArgumentParser) -> None:
+    """The chip and the planner."""
+    parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
+    parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")

@@ -1,0 +1,364 @@
+"""The e-graph: rule files and shapes go in, code terms, deduced types and refusals come out.
+
+The only file that knows egglog. It is loaded when a shape is met that no earlier run has rewritten.
+`spike/report.md` §A-F has the measurements behind every choice here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pypto_rw.diagnostics import CompileError, InternalError
+from pypto_rw.records import dataclass
+from pypto_rw.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
+
+Term = tuple[Any, ...]
+_LIMIT = 400  # rounds a ruleset may take before it counts as endless
+_TOGETHER = 32  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
+_TYPE = re.compile(r"\(ty (\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What the rules derive for one shape; `code` None: no rule lowers it.
+
+    `findings` holds (rule, operand term, message, help) of every refusal, sorted."""
+
+    code: Term | None
+    deduced: Term | None
+    findings: tuple[tuple[str, Term, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the rules say of a shape before memory is planned; `legal` holds what stands for it."""
+
+    deduced: Term | None
+    findings: tuple[tuple[str, Term, str, str], ...]
+    legal: tuple[Term, ...]
+
+
+class EGraph:
+    """An e-graph with the rules for one target. `facts` hold for the whole run, e.g. `(addresses)`.
+
+    Raises CompileError for a rule file that egglog does not take, at the file's line."""
+
+    def __init__(self, rulebook: Rulebook, *, target: str, facts: tuple[str, ...] = ()) -> None:
+        self.rulebook = rulebook
+        self.watch = False  # whether to note the names of rules that match
+        self.matched: set[str] = set()
+        self._bindings = _bindings()
+        self._graph = self._bindings.EGraph()
+        self._span = self._bindings.EgglogSpan(self._bindings.SrcFile("loader", "x"), 0, 1)
+        self._loaded: set[str] = set()
+        self._forms: set[str] = set()
+        self._commands: dict[str, Any] = {}
+        self._text(
+            "(relation signature (String String)) (relation operands (String String))"
+            " (relation form (String String String))"
+        )
+        for name in CORE:
+            self.load(name)
+        self.load(f"target/{target}")
+        if facts:
+            self._text("\n".join(facts))
+
+    def rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
+        """What the rules derive for each shape; `types[N]` is the term that a shape writes as `(ty N)`.
+
+        A few shapes at a time, forgotten afterwards: joins over one e-graph grow with the square of its shapes."""
+        return [d for k in range(0, len(shapes), _TOGETHER) for d in self._rewrite(types, shapes[k : k + _TOGETHER])]
+
+    def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
+        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
+        lines += [f"(set (shape {k}) {s})" for k, s in enumerate(shapes)]
+        try:
+            self._text("(push)")
+            self._include_text("\n".join(lines))
+            self._run()
+            code = self._table("out")
+            deduced = self._table("deduced-of")
+            findings: dict[int, list[tuple[str, Term, str, str]]] = {}
+            for (_, k, *finding), _ in self._rows("report"):
+                findings.setdefault(k, []).append((*finding,))
+            self._text("(pop)")
+        except CompileError:
+            raise
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise InternalError(f"the rules failed: {error}") from error
+        return [
+            Derived(
+                None if (c := code.get(k)) is None or _has_unextractable(c) else c,
+                deduced.get(k),
+                tuple(_distinct(findings.get(k, ()))),
+            )
+            for k in range(len(shapes))
+        ]
+
+    def ask(self, number: int, types: Sequence[str], shape: str) -> Answered:
+        """What the rules say of one shape before memory is planned; nothing is lowered, nothing is forgotten.
+
+        `number` tells this question from earlier ones."""
+        self.load("core/stages")
+        numbers = dict.fromkeys(int(n) for n in _TYPE.findall(shape))
+        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
+        try:
+            self._text("\n".join([*lines, f"(set (question {number}) {shape})"]))
+            for ruleset in ("facts", "deduce", "check", "legalize"):
+                self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
+            deduced = self._table("deduced-of").get(number)
+            found = [(*key[2:],) for key, _ in self._rows("report") if key[1] == number]
+            legal = [key[2] for key, _ in self._rows("legal-of") if key[1] == number]
+            # a table that is read whole must stay small
+            self._text("\n".join(f"(delete ({table} {number}))" for table in ("question", "deduced-of")))
+        except CompileError:
+            raise
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise InternalError(f"the rules failed: {error}") from error
+        return Answered(deduced, tuple(_distinct(found)), tuple(sorted(legal, key=str)))
+
+    # -------------------------------------------------------------------------------- rules
+
+    def load(self, name: str) -> None:
+        """Load a rule file and what it requires, once."""
+        if name in self._loaded:
+            return
+        self._loaded.add(name)
+        file = self.rulebook.file(name)
+        if file is None:
+            raise InternalError(f"there is no rule file {name}.egg")
+        for other in file.requires:
+            if self.rulebook.file(other) is None:
+                raise rule_error(
+                    f"requires {other}, but no rules folder has {other}.egg", file.path, _line(file, other)
+                )
+            self.load(other)
+        self._declare(file)
+        try:
+            with _quiet():
+                self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise self._explain(str(error), file) from None
+        self._make_constants(file)
+
+    def _make_constants(self, file: RuleFile) -> None:
+        """Make the values without arguments of every datatype: `(!= x (no-layout))` needs that term to exist."""
+        for datatype in re.findall(r"^\(datatype (?:.|\n(?=[ ;]))*", file.text, re.M):  # up to the next form
+            self._text("\n".join(re.findall(r"\([\w-]+\)", re.sub(r";[^\n]*", "", datatype))))
+
+    def _declare(self, file: RuleFile) -> None:
+        """Constructors that the file's own signatures and the forms it uses imply."""
+        out = []
+        for name in _heads(file.text):
+            form = self.rulebook.forms.get(name)
+            if form is not None and name not in self._forms:
+                self._forms.add(name)
+                out.append(f"(constructor {name} ({' '.join(s for _, s in form.parameters)}) Code)")
+        for s in file.signatures:
+            if not s.generic:
+                out.append(f"(constructor {s.op} ({' '.join(SORTS[p.kind] for p in s.parameters)} Operand) Op)")
+                names = " ".join(f"x{k}" for k in range(len(s.parameters)))
+                out.append(
+                    f"(rule ((= op ({s.op} {names} r))) ((set (result op) r))"
+                    f" :ruleset facts :name {_quoted(s.op + '/result')})"
+                )
+        if out:
+            self._text("\n".join(out))
+
+    def _explain(self, error: str, file: RuleFile) -> CompileError:
+        """An egglog error of one file, as one clear message at the file's line."""
+        place = re.search(r"(\d+):(\d+)-(?:\d+:)?\d+ of (\S+)", error)
+        line, column = (int(place[1]), int(place[2])) if place else (1, 1)
+        reason = next((line.strip() for line in reversed(error.splitlines()) if line.strip()), error)
+        help = ""
+        if m := re.search(r"Unbound function (\S+)", reason):
+            reason = f"nothing called {m[1]} is declared"
+            help = "check the spelling; an op needs a signature in its file, an instruction a form in form/"
+        elif "Arity mismatch" in reason:
+            reason = reason[0].lower() + reason[1:]
+        elif m := re.search(r"Unbound symbol (\S+)", reason):
+            reason = f"the variable {m[1]} is not bound by the rule's pattern"
+        elif "panic" in error.lower() or "already" in error.lower():
+            names = re.findall(r':name "([^"]+)"', file.text)
+            twice = next((n for n in names if names.count(n) > 1), None)
+            reason = f"the rule {twice!r} is written twice" if twice else "a rule or a declaration is written twice"
+            if twice:
+                line = max(i for i, text in enumerate(file.text.splitlines(), 1) if f'"{twice}"' in text)
+        return rule_error(reason, file.path, line, column, help)
+
+    # ------------------------------------------------------------------------------- egglog
+
+    def _text(self, text: str) -> None:
+        self._graph.run_program(*self._graph.parse_program(text, "declarations"))
+
+    def _include_text(self, text: str) -> None:
+        """Facts by file: parsing a large text from memory is quadratic in egglog."""
+        handle, path = tempfile.mkstemp(suffix=".egg")
+        try:
+            with os.fdopen(handle, "w") as out:
+                out.write(text)
+            self._graph.run_program(self._bindings.Include(self._span, path))
+        finally:
+            os.unlink(path)
+
+    def _run(self) -> None:
+        """Facts, deduction, checks, legalization, lowering; facts after every round that makes terms.
+
+        A schedule's `saturate` need not end, so each round is bounded and counted here."""
+        self._saturate("facts")
+        self._saturate("deduce", "facts")
+        self._saturate("check")
+        self._saturate("legalize", "facts")
+        self._saturate("lowering", "facts")
+
+    def _saturate(self, ruleset: str, after: str | None = None) -> None:
+        command = self._command(ruleset)
+        for _ in range(_LIMIT):
+            report = self._graph.run_program(command)[0].report
+            if self.watch:
+                self.matched.update(r for r, n in report.num_matches_per_rule.items() if n)
+            if not report.updated:
+                return
+            if after is not None:
+                self._saturate(after)
+        matches = report.num_matches_per_rule
+        raise self._endless(max(sorted(matches), key=lambda rule: matches[rule], default="?"))
+
+    def _command(self, ruleset: str) -> Any:
+        if ruleset not in self._commands:
+            self._commands[ruleset] = self._graph.parse_program(f"(run {ruleset} 1)", "schedule")[0]
+        return self._commands[ruleset]
+
+    def _endless(self, rule: str) -> CompileError:
+        for name in sorted(self._loaded):
+            file = self.rulebook.file(name)
+            if file is not None and rule in file.rule_lines:
+                return rule_error(
+                    f"the rules do not come to an end: {rule!r} keeps making new terms",
+                    file.path,
+                    file.rule_lines[rule],
+                    help="a rule must not make a term that it, or a rule after it, matches again",
+                )
+        return rule_error("the rules do not come to an end", self.rulebook.folders[0])
+
+    def _rows(self, function: str) -> list[tuple[Term, Any]]:
+        b = self._bindings
+        mode = b.DefaultPrintFunctionMode()
+        printed = self._graph.run_program(b.PrintFunction(self._span, function, 10**9, None, mode))[0]
+        decode = _Decoder(b, printed.termdag)
+        return [(decode(k), decode(v)) for k, v in printed.terms]
+
+    def _table(self, function: str) -> dict[int, Term]:
+        return {k[1]: v for k, v in self._rows(function)}
+
+
+class _Decoder:
+    """egglog's term graph as nested tuples; a constructor without arguments is a 1-tuple."""
+
+    def __init__(self, bindings: Any, dag: Any) -> None:
+        self._b, self._dag = bindings, dag
+        self._seen: dict[Any, Any] = {}
+
+    def __call__(self, term: Any) -> Any:
+        found = self._seen.get(term)
+        if found is None:
+            node = self._dag.get(term)
+            if isinstance(node, self._b.TermApp):
+                found = (node.name, *map(self, node.args))
+            elif isinstance(node, self._b.TermLit):
+                found = getattr(node.value, "value", ())  # unit has no value
+            else:
+                found = ("Unextractable",)
+            self._seen[term] = found
+        return found
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _has_unextractable(term: Any) -> bool:
+    stack = [term]
+    while stack:
+        t = stack.pop()
+        if isinstance(t, tuple):
+            if t and t[0] == "Unextractable":
+                return True
+            stack.extend(t)
+    return False
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """A panic of the engine writes to the process's stderr before it becomes an exception; keep that away."""
+    try:
+        saved = os.dup(2)
+    except OSError:  # no stderr to protect
+        yield
+        return
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(sink)
+
+
+def _heads(text: str) -> list[str]:
+    code = re.sub(r";[^\n]*", "", text)
+    return list(dict.fromkeys(re.findall(r"\(([A-Za-z][\w./-]*)", code)))
+
+
+def _distinct(findings: Iterable[tuple[str, Term, str, str]]) -> Iterator[tuple[str, Term, str, str]]:
+    """Findings in order; of those that say the same of two operands, the first."""
+    last = None
+    for f in sorted(findings, key=lambda f: (f[0], f[2], f[3])):
+        if last != (last := (f[0], f[2], f[3])):
+            yield f
+
+
+def _line(file: RuleFile, needle: str) -> int:
+    return next((i for i, text in enumerate(file.text.splitlines(), 1) if needle in text), 1)
+
+
+def _bindings() -> Any:
+    """`egglog.bindings` without running `egglog/__init__` (11 ms instead of 190)."""
+    import importlib.machinery
+    import sys
+    import types
+
+    logging.getLogger("egglog.extract").setLevel(logging.CRITICAL)
+    loaded = sys.modules.get("egglog.bindings")
+    if loaded is not None:
+        return loaded
+    if "egglog" not in sys.modules:
+        spec = importlib.machinery.PathFinder.find_spec("egglog")
+        if spec is None or spec.submodule_search_locations is None:
+            raise InternalError("the package egglog is not installed")
+        stub = types.ModuleType("egglog")
+        stub.__path__ = list(spec.submodule_search_locations)
+        stub.__spec__ = spec
+        sys.modules["egglog"] = stub
+        try:
+            import egglog.bindings
+        finally:
+            del sys.modules["egglog"]  # a later `import egglog` still gets the real package
+        return sys.modules["egglog.bindings"]
+    import egglog.bindings
+
+    return egglog.bindings

@@ -1,0 +1,102 @@
+"""What the rules said of shapes, kept between processes: one file an op, below a folder for one state of the rules.
+
+A rule file, a source file of the compiler or an option that changes gives another folder, so nothing stale is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pypto_rw import cache as stored
+from pypto_rw.rulebook import Parameter, Signature
+
+if TYPE_CHECKING:
+    pass
+
+_MOST = 512  # shapes kept of one op
+_STATES = 8  # states of the rules kept
+
+
+class Shelf:
+    """The stored results for rules in `folders` under the options `words`."""
+
+    def __init__(self, folders: Sequence[str], words: tuple[str, ...]) -> None:
+        self._state = _state(folders)
+        self._words = stored.digest(words)
+        self.key = (self._state, self._words)
+        self._books: dict[str, dict[str, Any]] = {}
+        self._changed: dict[str, None] = {}
+
+    def signature(self, op: str) -> Signature | None:
+        """How `op` is called, if that is stored."""
+        found = self._book(op).get("")
+        if found is None:
+            return None
+        parameters, generic, traits, path = found
+        return Signature(op, tuple(Parameter(*p) for p in parameters), generic, frozenset(traits), path)
+
+    def put_signature(self, op: str, signature: Signature | None) -> None:
+        """Keep how `op` is called."""
+        if signature is None:
+            return
+        parameters = tuple((p.name, p.kind, p.default, p.like, p.keyword) for p in signature.parameters)
+        self._put(op, "", (parameters, signature.generic, tuple(sorted(signature.traits)), signature.path))
+
+    def get(self, op: str, shape: str) -> Any:
+        """What was put for the shape, or None."""
+        return self._book(op).get(shape)
+
+    def put(self, op: str, shape: str, result: Any) -> None:
+        """Keep the result of a shape: plain tuples, texts and numbers."""
+        if len(self._book(op)) < _MOST:
+            self._put(op, shape, result)
+
+    def save(self) -> None:
+        """Write what is new."""
+        for op in self._changed:
+            stored.store(self._name(op), {**self._load(op), **self._books[op]})
+        if self._changed:
+            stored.keep_newest("rules", _STATES)
+        self._changed.clear()
+
+    def _put(self, op: str, key: str, value: Any) -> None:
+        self._book(op)[key] = value
+        self._changed[op] = None
+
+    def _book(self, op: str) -> dict[str, Any]:
+        book = self._books.get(op)
+        if book is None:
+            book = self._books[op] = self._load(op)
+        return book
+
+    def _load(self, op: str) -> dict[str, Any]:
+        found = stored.load(self._name(op))
+        return found if isinstance(found, dict) else {}
+
+    def _name(self, op: str) -> str:
+        safe = op if op.replace(".", "").replace("_", "").isalnum() else stored.digest(op)
+        return f"rules/{self._state}/{self._words}-{safe}"
+
+
+def _state(folders: Sequence[str]) -> str:
+    return stored.digest(_stamp(os.path.dirname(__file__), ".py"), *(_stamp(f, ".egg") for f in folders))
+
+
+def _stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
+    """Name, size and time of every file below `folder` with that suffix, sorted."""
+    found = []
+    folders = [folder]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir():
+                folders.append(entry.path)
+            elif entry.name.endswith(suffix):
+                status = entry.stat()
+                found.append((entry.path, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))

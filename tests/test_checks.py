@@ -1,0 +1,198 @@
+"""What several statements say together: pipes, buffers of two functions, allocations, launches of all cores."""
+
+from __future__ import annotations
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from pypto_rw import CompileError, check, lower
+from tests.shorthand import function, kernel, program, refusal
+
+ZERO = "pl.const(0, pl.INT32)"
+POPPED = "pl.Tile[[16, 16], pl.FP32, pl.Mem.Vec]"
+RING = "ring: pl.Scalar[pl.INT32] = pl.system.reserve_buffer(name='ring', size=8192, base=0)"
+OPEN = f"pl.system.aiv_initialize_pipe(ring, {ZERO}, dir_mask=1, slot_size=1024, id=1)"
+POP = f"p: {POPPED} = pl.tile.tpop_from_aic(split=0, id=1)"
+USE = "e: <16x16 FP32 b> = pl.tile.exp(p)"
+STORE = "pl.tile.store(e, [0, 0], y)"
+FREE = "pl.system.tfree_to_aic(p, split=0, id=1)"
+
+PIPES = {
+    "pop without a pipe": (RING, POP, USE, FREE, STORE),
+    "pipe of the other direction": (RING, OPEN.replace("dir_mask=1", "dir_mask=2"), POP, USE, FREE, STORE),
+    "pipe of another id": (RING, OPEN.replace("id=1", "id=2"), POP, USE, FREE, STORE),
+    "pipe opened later": (RING, POP, USE, FREE, OPEN, STORE),
+    "pop without a free": (RING, OPEN, POP, USE, STORE),
+    "free of another id": (RING, OPEN, POP, USE, FREE.replace("id=1", "id=2"), STORE),
+    "free without the id": (RING, OPEN, POP, USE, FREE.replace(", id=1", ""), STORE),
+    "free of another split": (RING, OPEN, POP, USE, FREE.replace("split=0", "split=1"), STORE),
+    "free of a renamed tile": (
+        RING,
+        OPEN,
+        POP,
+        f"q: {POPPED} = p",
+        USE,
+        FREE.replace("(p", "(q").replace("id=1", "id=3"),
+    ),
+    "free twice": (RING, OPEN, POP, USE, FREE, FREE, STORE),
+    "use after the free": (RING, OPEN, POP, FREE, USE, STORE),
+    "buffer reserved twice": (RING, RING.replace("ring:", "wing:"), OPEN, POP, USE, FREE, STORE),
+}
+
+
+def taker(statements: tuple[str, ...], name: str = "taker") -> str:
+    return function("y: pl.Out[<16x16 FP32>]", "b: Vec 1024 at 16384\n" + "\n".join(statements), name=name)
+
+
+@pytest.mark.parametrize("fault", PIPES)
+def test_refused_pipe(fault: str, snapshot: SnapshotAssertion) -> None:
+    assert refusal(program(taker(PIPES[fault])), "a5") == snapshot
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (RING, OPEN, POP, USE, FREE, STORE),
+        (RING, OPEN, POP, USE, f"q: {POPPED} = p", FREE.replace("(p", "(q"), STORE),
+        (RING, OPEN, POP, "if n < 3:", f"    {FREE}", "else:", f"    {USE}", f"    {FREE}"),
+        (RING, OPEN, "for i in pl.range(4):", f"    {POP}", f"    {USE}", f"    {FREE}", f"    {STORE}"),
+    ],
+    ids=["in line", "renamed", "in both arms", "in a loop"],
+)
+def test_pipe_that_is_right(statements: tuple[str, ...]) -> None:
+    body = "b: Vec 1024 at 16384\n" + "\n".join(statements)
+    assert check(kernel("n: pl.Scalar[pl.INDEX], y: pl.Out[<16x16 FP32>]", body), target="a5") == ()
+
+
+def maker(peer: str = "taker", name: str = "ring") -> str:
+    body = f"""
+        a: Mat 512
+        l: Left 512
+        r: Right 512
+        c: Acc 1024
+        there: pl.Scalar[pl.INT32] = pl.system.import_peer_buffer(name='{name}', peer_func='{peer}')
+        pl.system.aic_initialize_pipe(there, {ZERO}, dir_mask=1, slot_size=1024, id=1)
+        p: <16x16 FP16 a> = pl.tile.load(x, [0, 0], [16, 16], target_memory=pl.Mem.Mat)
+        q: <16x16 FP16 l> = pl.tile.move(p, target_memory=pl.Mem.Left)
+        s: <16x16 FP16 r> = pl.tile.move(p, target_memory=pl.Mem.Right)
+        o: <16x16 FP32 c> = pl.tile.matmul(q, s)
+        pl.tile.tpush_to_aiv(o, split=0, id=1)
+        """
+    return function("x: <16x16 FP16>", body, "AIC", "maker")
+
+
+RIGHT = (RING, OPEN, POP, USE, FREE, STORE)
+
+
+def test_peers_that_agree() -> None:
+    assert check(program(maker(), taker(RIGHT)), target="a5") == ()
+
+
+@pytest.mark.parametrize(("peer", "name"), [("talker", "ring"), ("taker", "wing"), ("maker", "ring")])
+def test_refused_peer(peer: str, name: str, snapshot: SnapshotAssertion) -> None:
+    assert refusal(program(maker(peer, name), taker(RIGHT)), "a5") == snapshot
+
+
+def test_one_function_alone_still_has_its_peers() -> None:
+    """A function that is compiled alone is checked, and placed in the slot buffer, as a member of its unit."""
+    gm = ", __gm_pipe_buffer: pl.Out[<1 FP32>]"
+    other = f"pl.system.aiv_initialize_pipe({ZERO}, {ZERO}, dir_mask=1, slot_size=512, id=0)"
+    unit = [maker().replace("x: pl.Tensor[[16, 16], pl.FP16]", "x: pl.Tensor[[16, 16], pl.FP16]" + gm)]
+    unit += [taker((other, *RIGHT)).replace("pl.FP32]]):", "pl.FP32]]" + gm + "):")]
+    unit = [u.replace("<1 FP32>", "pl.Tensor[[1], pl.FP32]") for u in unit]
+    whole = lower(program(*unit), filename="kernel.pyir", loc=False).mlir
+    alone = lower(program(*unit), filename="kernel.pyir", loc=False, functions=["maker"]).mlir
+    assert alone.splitlines()[1:-1] == whole.split("  func.func")[1].join(["  func.func", ""]).splitlines()
+
+
+SYNCS = ["pl.system.sync_set(pipe=pl.PipeType.V, event_id=3)", "pl.system.sync_wait(e, pipe=pl.PipeType.MTE2)"]
+
+
+@pytest.mark.parametrize("sync", SYNCS, ids=["set", "wait"])
+def test_events_need_their_workspace_on_a2a3(sync: str, snapshot: SnapshotAssertion) -> None:
+    parameters = "ws: <256 INT64>, e: pl.Scalar[pl.INDEX]"
+    assert refusal(kernel(parameters, sync + "\n")) == snapshot
+    assert check(kernel(parameters, f"pl.system.set_ffts(ws)\n{sync}\n")) == ()
+    assert check(kernel(parameters, sync + "\n"), target="a5") == ()
+    assert check(kernel(parameters, sync + "\n"), reference=True) == ()
+
+
+def launched(launch: str, core_type: str, kind: str = "AIV") -> str:
+    barrier = f"pl.system.syncall(core_type='{core_type}')\n"
+    host = "def main(self, x: pl.Tensor[[64], pl.FP32]):\n"
+    return program(
+        function("x: <64 FP32>", barrier, kind),
+        f"@pl.function(type=pl.FunctionType.Orchestration)\n{host}    {launch}\n        self.kernel(x)\n",
+    )
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@pytest.mark.parametrize(
+    ("launch", "core_type"),
+    [
+        ("with pl.spmd(4, sync_start=True):", "aiv_only"),
+        ("for i in pl.spmd(24, sync_start=True):", "mix"),
+        ("with pl.spmd({all}):", "aiv_only"),
+    ],
+    ids=["partial", "cores of another kind", "not together"],
+)
+def test_refused_launch_of_a_hard_barrier(
+    launch: str, core_type: str, target: str, snapshot: SnapshotAssertion
+) -> None:
+    cores = {"a2a3": "48", "a5": "72"}[target]
+    with pytest.raises(CompileError) as caught:
+        lower(launched(launch.replace("{all}", cores), core_type), filename="kernel.pyir", target=target)
+    first, second = caught.value.diagnostics
+    assert (first.message, first.help, first.span.line) == snapshot
+    assert second.code == "function-type"
+
+
+@pytest.mark.parametrize(
+    ("launch", "kind", "core_type"),
+    [
+        ("with pl.spmd(48, sync_start=True):", "AIV", "aiv_only"),
+        ("with pl.spmd(24, sync_start=True):", "AIC", "aic_only"),
+        ("with pl.scope():", "AIV", "aiv_only"),
+    ],
+)
+def test_launch_that_fills_the_chip(launch: str, kind: str, core_type: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        lower(launched(launch, core_type, kind), filename="kernel.pyir")
+    assert [d.code for d in caught.value.diagnostics] == ["function-type"]
+
+
+MEMORY = {
+    "unknown base": "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(aa, pl.const(0, pl.INT64), 4096), pl.Mem.Vec]",
+    "other space": "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(a, pl.const(0, pl.INT64), 4096), pl.Mem.Mat]",
+    "more than the MemRef": "t: pl.Tile[[16, 128], pl.FP32, pl.MemRef(a, pl.const(0, pl.INT64), 4096), pl.Mem.Vec]",
+    "more than the allocation": "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(a, pl.const(0, pl.INT64), 8192), pl.Mem.Vec]",
+    "more slots": "t: pl.Tile[[8, 64], pl.FP32, pl.MemRef(a, pl.const(0, pl.INT64), 2048, slots=3)[0], pl.Mem.Vec]",
+}
+
+
+@pytest.mark.parametrize("fault", MEMORY)
+def test_refused_memory(fault: str, snapshot: SnapshotAssertion) -> None:
+    tile = MEMORY[fault]
+    rows, columns = tile.split("[[")[1].split("]")[0].split(", ")
+    space = "Mat" if "pl.Mem.Mat" in tile else "Vec"
+    call = f"pl.tile.load(x, [0, 0], [{rows}, {columns}], target_memory=pl.Mem.{space})"
+    assert refusal(kernel("x: <16x128 FP32>", f"a: Vec 4096\n{tile} = {call}\n")) == snapshot
+
+
+def test_addresses_whatever_the_planner(snapshot: SnapshotAssertion) -> None:
+    body = """
+        a: Vec 4096
+        b: Vec 4096 at 4096
+        t: <16x64 FP32 a> = pl.tile.load(x, [0, 0], [16, 64])
+        u: <16x64 FP32 b> = pl.tile.exp(t)
+        v: <16x64 FP32 a> = pl.tile.neg(u)
+        pl.tile.store(v, [0, 0], y)
+        """
+    source = kernel("x: <16x64 FP32>, y: pl.Out[<16x64 FP32>]", body)
+
+    def printed(planner: str, addresses: bool | None) -> str:
+        return lower(source, filename="kernel.pyir", planner=planner, loc=False, emit_tile_addr=addresses).mlir
+
+    assert printed("pypto", None) == printed("pypto", True) == printed("ptoas", True)
+    assert printed("ptoas", None) == printed("ptoas", False) == printed("pypto", False)
+    assert printed("pypto", False) == snapshot
