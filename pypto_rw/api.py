@@ -106,7 +106,6 @@ def stop_after(
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
     task = _task(settings, rules, planner, source)
-    settings = Settings(TARGETS[target], planner != "ptoas", False, False, filename)
     module, _ = _ready(_chosen(parse(source, filename=filename), functions, filename), settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
 

@@ -117,7 +117,7 @@ def test_the_assembler_judges_capacity_where_it_places() -> None:
     assert found.message == "262144 bytes of Vec tiles are live here, the chip has 196608"
 
 
-def test_a_pipeline_with_too_little_memory_is_planned_with_a_warning(snapshot: SnapshotAssertion) -> None:
+def test_a_pipeline_with_too_little_memory_is_planned_with_a_note(snapshot: SnapshotAssertion) -> None:
     stages = []
     for s in range(4):
         mark = f', attrs={{"pipeline_membership": "0:{s}"}})'

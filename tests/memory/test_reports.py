@@ -58,8 +58,10 @@ ALIASES = {
 }
 
 
-@pytest.mark.parametrize("planner", PLANNERS)
-@pytest.mark.parametrize("name", ALIASES)
+# without addresses the padded tile has the handle, and so the pad, of the tile it is padded in: ptoas refuses that
+@pytest.mark.parametrize(
+    ("name", "planner"), [(n, p) for n in ALIASES for p in PLANNERS if (n, p) != ("padded in place", "ptoas")]
+)
 def test_22_planned_aliases(name: str, planner: str, snapshot: SnapshotAssertion) -> None:
     assert lowered(ALIASES[name], planner) == snapshot
 
