@@ -499,6 +499,8 @@ class Walker:
             self._within[id(t)] = t  # the reference keeps the id valid
         for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
             n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
+            if isinstance(most, ir.Int) and most.value <= 0:
+                raise Refused("tile-extent", f"{name}: an extent of a tile must be positive; got {most.value}")
             if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:
                 raise Refused("valid-extent", f"{name}: the valid extent {n.value} is not within 0..{most.value}")
         old = self.values.get(name)
