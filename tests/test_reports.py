@@ -659,6 +659,26 @@ def test_39_outer_tile_through_one_arm_is_copied(snapshot: SnapshotAssertion) ->
     assert text(kernel(XY, body), planner="ptoas") == snapshot
 
 
+def test_39_branch_in_another_buffer_is_copied(snapshot: SnapshotAssertion) -> None:
+    """With addresses too: one arm writes the merged tile's bytes, the other does not."""
+    body = """
+        a: Vec 4096
+        b: Vec 4096 at 4096
+        c: Vec 4096 at 8192
+        t: <16x64 FP32 a> = pl.tile.load(x, [0, 0], [16, 64])
+        if n < 3:
+            u: <16x64 FP32 b> = pl.tile.exp(t)
+            z: <16x64 FP32 b> = pl.yield_(u)
+        else:
+            v: <16x64 FP32 c> = pl.tile.neg(t)
+            z: <16x64 FP32 b> = pl.yield_(v)
+        pl.tile.store(z, [0, 0], y)
+        """
+    printed = text(kernel(XY, body))
+    assert printed.count("pto.tmov") == 1
+    assert printed == snapshot
+
+
 def test_40_scalars_of_one_name_in_both_arms(snapshot: SnapshotAssertion) -> None:
     body = """
         if n < 3:
