@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.assembler import assembler_warnings
 from pypto_rw.collector import paused
-from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError
+from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, lower_module
+from pypto_rw.pipeline import STAGES, Task, run
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shelf import Shelf
 from pypto_rw.syntax import parse
+from pypto_rw.unit import windows_and_contexts
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
@@ -33,6 +38,15 @@ class Lowered:
     module: ir.Module | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What `stop_after` gives: the module, its `.pyir` text, and warnings."""
+
+    pyir: str
+    diagnostics: tuple[Diagnostic, ...]
+    module: ir.Module
+
+
 def lower(
     source: str,
     *,
@@ -44,6 +58,7 @@ def lower(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    assembler_checks: bool = True,
     emit_tile_addr: bool | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
@@ -53,6 +68,7 @@ def lower(
     text is for. `reference` prints what the reference build prints. `loc` puts source places on op lines. `rules` are
     folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
     `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
+    `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
@@ -60,20 +76,153 @@ def lower(
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
-    module = parse(source, filename=filename)
-    unit = module.functions
-    if functions is not None:
-        known = {f.name for f in module.functions}
-        if missing := [f for f in functions if f not in known]:
-            raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
-        module = replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
+    with paused():
+        whole = parse(source, filename=filename)
+        module = run(_chosen(whole, functions, filename), task)
+    staged = {f.name: f for f in module.functions}
+    unit = tuple(staged.get(f.name, f) for f in whole.functions)
+    text, found = _text(module, settings, rules, source, unit, ptoas=ptoas, assembler_checks=assembler_checks)
+    return Lowered(text, (*task.notes, *found), module)
+
+
+def stop_after(
+    source: str,
+    *,
+    stage: str,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    rules: Sequence[str | Path] = (),
+    functions: Sequence[str] | None = None,
+) -> Staged:
+    """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
+
+    The text reads back as the same module, and lowers to the same `.pto` but for source places. Raises as `lower`."""
+    from pypto_rw.syntax import write  # only this function prints modules
+
+    _require(target, planner, ASSEMBLERS[0])
+    if stage not in STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
+    task = Task(Rulebook(tuple(rules)), TARGETS[target], planner, filename, source)
+    with paused():
+        module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
+    return Staged(write(module), tuple(task.notes), module)
+
+
+def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
+    if functions is None:
+        return module
+    known = {f.name for f in module.functions}
+    if missing := [f for f in functions if f not in known]:
+        raise ValueError(f"no function {missing[0]} in {filename}; it has {', '.join(sorted(known))}")
+    return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
+
+
+def _text(
+    module: ir.Module,
+    settings: Settings,
+    rules: Sequence[str | Path],
+    source: str,
+    unit: tuple[ir.Function, ...] | None = None,
+    *,
+    ptoas: str,
+    assembler_checks: bool = True,
+) -> tuple[str, tuple[Diagnostic, ...]]:
+    """MLIR text of the kernels of `module`, and what the assembler would refuse of it.
+
+    `unit`: all functions compiled together, where `module` has only some."""
+    if any(windows_and_contexts(f)[0] for f in module.functions):
+        from pypto_rw.composites import composite, expanded  # only kernels with windows need it
+
+        if any(map(composite, module.functions)):
+            module = expanded(module, filename=settings.filename, source=source)
+            settings = replace(settings, marks=True)
     try:
         with paused(), _engine(settings, rules) as engine:
-            return Lowered(lower_module(module, engine, settings, source, unit=unit), module=module)
+            text, printed = lower_module(module, engine, settings, source, unit=unit)
+            found = assembler_warnings(
+                printed,
+                engine,
+                target=settings.target,
+                ptoas=ptoas,
+                planned=settings.addresses,
+                filename=settings.filename,
+                checks=assembler_checks,
+            )
+        if any(d.severity is Severity.error for d in found):
+            raise CompileError(found, source)
+        return text, tuple(found)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def build(
+    source: str,
+    output: str | Path,
+    *,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    ptoas: str | Path | None = None,
+    ptoas_version: str = "0.57",
+    skip_ptoas: bool = False,
+    dump_ptoas_passes: bool = False,
+    runtime: str = "tensormap_and_ringbuffer",
+    reference: bool = False,
+    loc: bool | None = None,
+    rules: Sequence[str | Path] = (),
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Built:
+    """Build the program `source`: `.pto`, the assembler's C++ in kernel sources, orchestrations, `kernel_config.py`.
+
+    `output` is the folder for all of it, made if it is not there; another build into it waits. `ptoas` is the
+    assembler (else under `PTOAS_ROOT`, else on `PATH`), `ptoas_version` the one the text is for; `skip_ptoas` stops at
+    the `.pto` of each kernel. `dump_ptoas_passes` keeps what the assembler prints after each of its passes under
+    `ptoas_passes/`. `loc` None: places on op lines unless `PYPTO_EMIT_PTO_LOC` is 0, false, no or off. `progress` is
+    called with how many units are done, how many there are, and the last one's name. The others: as for `lower`.
+
+    Raises BuildError (a CompileError) where functions failed, after the others have been written; CompileError for a
+    program that cannot be built at all, ValueError for an option out of range, FileNotFoundError without an assembler,
+    OSError for a folder that cannot be written. Source: kernel-wrapper.md.
+    """
+    import os
+    from pathlib import Path
+
+    from pypto_rw import wrapper  # only a build needs these
+
+    _require(target, planner, ptoas_version)
+    if loc is None:
+        loc = os.environ.get("PYPTO_EMIT_PTO_LOC", "").strip().lower() not in ("0", "false", "no", "off")
+    settings = Settings(TARGETS[target], planner != "ptoas", loc, reference, filename)
+    wanted = wrapper.Runtime.named(runtime)
+    assembler = None
+    if not skip_ptoas:
+        assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
+    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
+    plan = wrapper.Plan(
+        lambda module: _accepted(run(module, task), settings, rules, source, ptoas_version),
+        assembler,
+        settings.target,
+        wanted,
+        dump_ptoas_passes,
+        reference,
+        filename,
+        Path() if filename.startswith("<") else Path(filename).absolute().parent,
+        progress,
+    )
+    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
+
+
+def _accepted(module: ir.Module, settings: Settings, rules: Sequence[str | Path], source: str, ptoas: str) -> str:
+    """The text of a unit that the assembler takes. CompileError for another, but for one made to compare with the
+    reference build."""
+    text, found = _text(module, settings, rules, source, ptoas=ptoas, assembler_checks=not settings.reference)
+    if any(d.severity is Severity.warning for d in found):
+        raise CompileError(as_errors(found), source)
+    return text
 
 
 def check(
@@ -87,9 +236,12 @@ def check(
     loc: bool = True,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    assembler_checks: bool = True,
     emit_tile_addr: bool | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Every diagnostic of `source`, errors included; arguments as for `lower`. Raises nothing for a refused input."""
+    """Every diagnostic of `source`, errors included; arguments as for `lower`. What the assembler would refuse is an
+    error here, and so is what the verifier finds in the text: tiles that overlap or leave their memory, windows outside
+    their tensor or tile, tiles read before they are written. Raises nothing for a refused input."""
     try:
         lowered = lower(
             source,
@@ -98,14 +250,28 @@ def check(
             planner=planner,
             ptoas=ptoas,
             reference=reference,
-            loc=loc,
             rules=rules,
             functions=functions,
+            assembler_checks=assembler_checks,
             emit_tile_addr=emit_tile_addr,
         )
     except CompileError as error:
-        return error.diagnostics
-    return lowered.diagnostics
+        return as_errors(error.diagnostics)
+    from pypto_rw.verifier import verify as verified
+    from pypto_rw.verifier.authored import at_author
+
+    addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
+    printed = "pypto" if addresses else "ptoas"  # the verifier asks whether tiles have addresses
+    found = verified(lowered.mlir, target=TARGETS[target], planner=printed, ptoas=ptoas, filename=filename)
+    told = {d.span.line for d in lowered.diagnostics}
+    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told)
+    every = sorted([*lowered.diagnostics, *more], key=lambda d: (d.span.line, d.span.column))
+    return as_errors(every)
+
+
+def as_errors(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The same diagnostics with every warning an error, as `check`, `build` and `-Werror` take them."""
+    return tuple(replace(d, severity=Severity.error) if d.severity is Severity.warning else d for d in diagnostics)
 
 
 def verify(
@@ -116,13 +282,20 @@ def verify(
     ptoas: str = "0.57",
     filename: str = "<string>",
 ) -> list[Diagnostic]:
-    """What is wrong with a `.pto` text from anywhere: names, types, dominance, regions, extents, addresses.
+    """What is wrong with a `.pto` text from anywhere: names, types, dominance, regions, extents, addresses, and all
+    that the assembler refuses; in the order of the text.
 
-    Arguments as for `lower`. Raises nothing for a wrong text. Source: design §8."""
+    Arguments as for `lower`; `planner` ptoas means that the text has no addresses. A diagnostic of the assembler's
+    rules has their ids in `rule`. Raises nothing for a wrong text. Source: design §8."""
+    from pypto_rw.assembler import verify_text
     from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
 
     _require(target, planner, ptoas)
-    return verified(text, target=TARGETS[target], planner=planner, ptoas=ptoas, filename=filename)
+    chip = TARGETS[target]
+    found = verified(text, target=chip, planner=planner, ptoas=ptoas, filename=filename)
+    planned = planner != "ptoas"
+    found += verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
@@ -20,6 +20,8 @@ from pypto_rw.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
+_TOGETHER = 32  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
+_TYPE = re.compile(r"\(ty (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,6 @@ class EGraph:
         self._loaded: set[str] = set()
         self._forms: set[str] = set()
         self._commands: dict[str, Any] = {}
-        self.count = 0  # shapes rewritten
         self._text(
             "(relation signature (String String)) (relation operands (String String))"
             " (relation form (String String String))"
@@ -59,32 +60,39 @@ class EGraph:
         if facts:
             self._text("\n".join(facts))
 
-    def rewrite(self, types: list[str], shapes: list[str]) -> list[Derived]:
-        """Run the rules on shapes it has not seen; `types` are the `(set (ty N) …)` commands they need first."""
-        first = self.count
-        self.count += len(shapes)
-        lines = [*types, *(f"(set (shape {k}) {s})" for k, s in enumerate(shapes, first))]
+    def rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
+        """What the rules derive for each shape; `types[N]` is the term that a shape writes as `(ty N)`.
+
+        A few shapes at a time, forgotten afterwards: joins over one e-graph grow with the square of its shapes."""
+        return [d for k in range(0, len(shapes), _TOGETHER) for d in self._rewrite(types, shapes[k : k + _TOGETHER])]
+
+    def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
+        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
+        lines += [f"(set (shape {k}) {s})" for k, s in enumerate(shapes)]
         try:
+            self._text("(push)")
             self._include_text("\n".join(lines))
             self._run()
+            code = self._table("out")
+            deduced = self._table("deduced-of")
+            findings: dict[int, list[tuple[str, Term, str, str]]] = {}
+            for (_, k, *finding), _ in self._rows("report"):
+                findings.setdefault(k, []).append((*finding,))
+            self._text("(pop)")
         except CompileError:
             raise
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             raise InternalError(f"the rules failed: {error}") from error
-        code = self._table("out")
-        deduced = self._table("deduced-of")
-        findings: dict[int, list[tuple[str, Term, str, str]]] = {}
-        for (_, k, *finding), _ in self._rows("report"):
-            findings.setdefault(k, []).append((*finding,))
         return [
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
                 deduced.get(k),
                 tuple(_distinct(findings.get(k, ()))),
             )
-            for k in range(first, self.count)
+            for k in range(len(shapes))
         ]
 
     # -------------------------------------------------------------------------------- rules
@@ -111,6 +119,12 @@ class EGraph:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             raise self._explain(str(error), file) from None
+        self._make_constants(file)
+
+    def _make_constants(self, file: RuleFile) -> None:
+        """Make the values without arguments of every datatype: `(!= x (no-layout))` needs that term to exist."""
+        for datatype in re.findall(r"^\(datatype (?:.|\n(?=[ ;]))*", file.text, re.M):  # up to the next form
+            self._text("\n".join(re.findall(r"\([\w-]+\)", re.sub(r";[^\n]*", "", datatype))))
 
     def _declare(self, file: RuleFile) -> None:
         """Constructors that the file's own signatures and the forms it uses imply."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.printed import Distinct, Place
 from pypto_rw.records import dataclass, field
 from pypto_rw.template import Template
 
@@ -50,11 +51,14 @@ class Emitter:
         self.owned: dict[str, str] = {}
         self.types: dict[str, str] = {}
         self.pointers: dict[str, str] = {}
+        self.contexts: dict[str, str] = {}  # a window's pointer -> its communication context
         self.windows: dict[str, tuple[str, str, str]] = {}
         self.constants: list[str] = []
         self.lines: list[str] = []
         self.indent = "  "
-        self.location = ""
+        self.location = Place()
+        self.distinct = Distinct()
+        self.numbers: dict[str, tuple[int, object]] = {}  # integers that rules read, with what tells lines apart
         self._constant_names: dict[Any, str] = {}
         self._next = 0
 
@@ -99,9 +103,16 @@ class Emitter:
             finite = real - real == 0 or self.reference
             text = mlir.float_text(real) if finite else mlir.float_bits(real, dtype)
             self.constants.append(f"  {name} = arith.constant {text} : {element}")
+            if real - real != 0:
+                self.distinct.constant(f"{name} = arith.constant {text} : {element}", self.location, name, element)
         else:
             sign = "n" if value < 0 else ""
             name = self.named(f"c{sign}{abs(int(value))}_{element}")
+            if dtype == "INT64":  # an address matters up to its alignment
+                if value < 0 or value % 512:
+                    self.numbers[name] = (int(value), (value % 512, value < 0))
+            elif dtype != "INDEX":
+                self.numbers[name] = (int(value), value)
             signless = mlir.signless(dtype)
             if signless is None:
                 self.constants.append(f"  {name} = arith.constant {value} : {element}")
@@ -118,7 +129,7 @@ class Emitter:
 
     def line(self, text: str) -> None:
         """One op line at the present indentation and place."""
-        self.lines.append(f"{self.indent}{text}{self.location}")
+        self.lines.append(f"{self.indent}{text}{self.location.text}")
 
     def open(self, text: str) -> None:
         """A structural line that opens a region."""
@@ -164,6 +175,8 @@ class Emitter:
                 self._line(step, frame)
             elif kind == "eval":
                 self._value(step[1], frame)
+            elif kind == "hold":
+                frame.held[step[1]] = [self._value(s, frame) for s in step[2]]
             elif kind == "reserve":
                 frame.reserved[step[1][1]] = self._define(step[1], frame)
             elif kind == "becomes":
@@ -213,10 +226,26 @@ class Emitter:
                 out.append(types.get(v, "") if what == "type" else v)
             else:
                 out.append(", ".join([types[n] for n in v] if what == "type" else v))
-        self.line("".join(out))
+        text = "".join(out)
+        self.line(text)
+        if id(pieces) not in self.distinct.settled:
+            self._note(pieces, dest, values, text)
+
+    def _note(self, pieces: Any, dest: str, values: list[Any], text: str) -> None:
+        """Show a line to those who look at what is printed."""
+        names = [dest] if dest else []
+        for v in values:
+            if isinstance(v, str):
+                names.append(v)
+            else:
+                names += v
+        self.distinct.note(pieces, names, text, self.location, self.types, self.numbers)
 
     def _group(self, spec: Any, frame: _Frame) -> list[str]:
-        return [self._value(s, frame) for s in spec[1]]
+        out = []
+        for s in spec[1]:
+            out += frame.held[s[1]] if s[0] == "held" else [self._value(s, frame)]
+        return out
 
     def _define(self, spec: Any, frame: _Frame) -> str:
         if spec[0] == "res":
@@ -275,6 +304,17 @@ class Emitter:
             if name is None:
                 name = frame.extents[spec[1]] = self.operand(frame.instance.extents[spec[1]])
             return name
+        if kind == "anew":
+            name = frame.extents[spec[1]] = self.operand(frame.instance.extents[spec[1]])
+            return name
+        if kind == "uncast":
+            extent = frame.instance.extents[spec[1]]
+            return self.operand(extent.operands[0] if is_index_cast(extent) else extent)
+        if kind == "held":
+            (name,) = frame.held[spec[1]]
+            return name
+        if kind == "context":
+            return self.contexts[self.pointers[self._value(spec[1], frame)]]
         if kind == "own":
             operand = frame.instance.operands[spec[1][1]]
             assert isinstance(operand, Var)
@@ -285,6 +325,11 @@ class Emitter:
         return window[("window-source", "window-row", "window-col").index(kind)]
 
 
+def is_index_cast(operand: Operand) -> bool:
+    """Whether the value only brings another one to the type index."""
+    return isinstance(operand, Instance) and operand.shape.startswith('(call "scalar.index" ')
+
+
 @dataclass(slots=True)
 class _Frame:
     instance: Instance
@@ -292,4 +337,5 @@ class _Frame:
     values: dict[int, str] = field(default_factory=dict)
     extents: dict[int, str] = field(default_factory=dict)
     reserved: dict[int, str] = field(default_factory=dict)
+    held: dict[str, list[str]] = field(default_factory=dict)
     result: str | None = None

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pypto_rw.egraph import EGraph
 
 Term = tuple[Any, ...]
-_FULL = 500  # shapes an e-graph may hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,6 @@ class Engine:
         self._ops: dict[str, bool] = {}
         self._types: dict[str, int] = {}
         self._type_texts: list[str] = []
-        self._known_types = 0  # of these, the e-graph has
         self._results: dict[str, Rewritten] = {}
 
     # ------------------------------------------------------------------------------- shapes
@@ -107,10 +105,8 @@ class Engine:
         for op, found in self._ops.items():  # those that the shelf knew
             if found:
                 graph.load(op.replace(".", "/"))
-        types = [f"(set (ty {k}) {t})" for k, t in enumerate(self._type_texts) if k >= self._known_types]
-        self._known_types = len(self._type_texts)
         forms = self.rulebook.forms
-        for s, derived in zip(new, graph.rewrite(types, new), strict=True):
+        for s, derived in zip(new, graph.rewrite(self._type_texts, new), strict=True):
             template = compile_code(derived.code, forms) if derived.code is not None and not derived.findings else None
             result = Rewritten(template, derived.deduced, tuple(Finding(*f) for f in derived.findings))
             self._results[s] = result
@@ -150,6 +146,20 @@ class Engine:
         """`file:line name` of a rule, the file relative to its rules folder."""
         return self.rulebook.rule_place(rule)
 
+    @staticmethod
+    def op(shape: str) -> str:
+        """The op of a shape."""
+        return _head(shape)
+
+    def kept(self, group: str, key: str) -> Any:
+        """A verdict that was kept, in this process or another, for the rules as they are; None without one."""
+        return self._shelf.get(group, key) if self._shelf is not None else None
+
+    def keep(self, group: str, key: str, verdict: Any) -> None:
+        """Keep a verdict: plain tuples, texts and numbers."""
+        if self._shelf is not None:
+            self._shelf.put(group, key, verdict)
+
     def described(self, shape: str) -> str:
         """A shape for a message: the op and its operands' types."""
         op = _head(shape)
@@ -159,14 +169,11 @@ class Engine:
     # ------------------------------------------------------------------------------ e-graph
 
     def _egraph(self) -> EGraph:
-        if self._graph is not None and self._graph.count > _FULL and not self._watch:
-            self._graph = None  # every rewrite reads all results back: a new e-graph is faster
         if self._graph is None:
             from pypto_rw.egraph import EGraph
 
             self._graph = EGraph(self.rulebook, target=self._target, facts=self._facts)
             self._graph.watch = self._watch
-            self._known_types = 0
         return self._graph
 
     def _owner(self, shape: str) -> str:

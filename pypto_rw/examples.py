@@ -155,13 +155,13 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     printed = [line.strip() for text in lines if "= pto.alloc_tile" not in text for line in text.split("\n")]
     expected = [re.sub(r"<(\w+)>", lambda m: types.get(f"%{m[1]}", m[0]), text) for text in example.prints]
     if printed != expected:
-        short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v}
+        short = {v: f"<{k[1:]}>" for k, v in reversed(types.items()) if "<" in v and not v.startswith("!pto.ptr")}
         got = [re.sub(r"!pto\.\w+<[^<>]*>", lambda m: short.get(m[0], m[0]), text) for text in printed]
         return "prints\n    " + "\n    ".join(got or ["nothing"])
     return ""
 
 
-_WORDS = re.compile(r"(?<![\w.])(?:(Tile|Tensor|Scalar|Array|TileView|TensorView|MemRef)(?=[\[(])|(\w+))")
+_WORDS = re.compile(r"(?<![\w.])(?:(Tile|Tensor|Window|Scalar|Array|TileView|TensorView|MemRef)(?=[\[(])|(\w+))")
 _SPACES = frozenset(s.value for s in ir.Space)
 _DTYPES = frozenset(d.value for d in ir.DType)
 _LAYOUTS = frozenset(x.value for x in ir.TileLayout)
@@ -173,7 +173,7 @@ def _long(text: str) -> str:
 
     def word(m: re.Match[str]) -> str:
         if m[1]:
-            return f"pl.{m[1]}"
+            return "pld.DistributedTensor" if m[1] == "Window" else f"pl.{m[1]}"
         w = m[2]
         before = text[: m.start()].rstrip()
         if w in _DTYPES:
@@ -195,16 +195,19 @@ def _long(text: str) -> str:
     return _WORDS.sub(word, text)
 
 
-_DECLARATION = re.compile(r"^(\w+(?:, *\w+)*): *((?:Tile|Tensor|Scalar|Array)\[.*\])$")
-_ANNOTATED = re.compile(r"^(\s*\w+: *)((?:Tile|Tensor|Scalar|Array)\[.*?\])( = .*)$")
+_DECLARATION = re.compile(r"^(\w+(?:, *\w+)*): *((?:Tile|Tensor|Window|Scalar|Array)\[.*\])$")
+_ANNOTATED = re.compile(r"^(\s*\w+: *)((?:Tile|Tensor|Window|Scalar|Array)\[.*?\])( = .*)$")
 
 
 def _function(example: Example) -> ir.Function:
     params = []
+    contexts: list[str] = []
     body = []
     for text in example.body:
         if m := _DECLARATION.match(text):
             params += [f"{n.strip()}: {_long(m[2])}" for n in m[1].split(",")]
+            if m[2].startswith("Window"):
+                contexts += [f"{n.strip()}_ctx: pld.CommCtxType" for n in m[1].split(",")]
         elif m := _ANNOTATED.match(text):
             body.append(m[1] + _long(m[2]) + m[3])
         else:
@@ -213,7 +216,7 @@ def _function(example: Example) -> ir.Function:
         "import pypto.language as pl",
         "",
         "@pl.function(type=pl.FunctionType.InCore)",
-        f"def example({', '.join(params)}):",
+        f"def example({', '.join(params + contexts)}):",
     ]
     lines += [f"    {text}" for text in body or ["pass"]]
     module = parse("\n".join(lines) + "\n", filename=f"{example.file.path}:{example.line}")

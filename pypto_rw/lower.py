@@ -15,9 +15,10 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.emit import Emitter, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
+from pypto_rw.printed import Place, PrintedFunction
 from pypto_rw.records import dataclass
 from pypto_rw.shapes import Refused
-from pypto_rw.unit import surroundings_of
+from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
 from pypto_rw.walk import Walker
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
@@ -26,13 +27,15 @@ DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
-    `reference`: non-finite constants print as the reference build prints them."""
+    `reference`: non-finite constants print as the reference build prints them; `marks`: the text is from before the
+    fences and cache marks between ranks were added, so that the reference's text has them too."""
 
     target: str
     addresses: bool
     loc: bool
     reference: bool
     filename: str
+    marks: bool = False
 
 
 def lower_module(
@@ -42,13 +45,17 @@ def lower_module(
     source: str,
     *,
     unit: tuple[ir.Function, ...] | None = None,
-) -> str:
-    """MLIR text of every function of `module`, in name order. Raises CompileError with every refusal.
+) -> tuple[str, list[PrintedFunction]]:
+    """MLIR text of every function of `module`, in name order, and the instructions it is made of.
 
-    `unit`: all functions that are compiled together, where `module` has only some of them."""
-    unit = module.functions if unit is None else unit
-    functions = sorted(module.functions, key=lambda f: f.name)
+    Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
+    some of them."""
     diagnostics: list[Diagnostic] = []
+    members = _checked_windows(module.functions, engine, settings, diagnostics)
+    # the unit as it is lowered: members whose signals were put in order stand for the ones written
+    ordered = {f.name: f for f in members}
+    unit = tuple(ordered.get(f.name, f) for f in unit) if unit is not None else members
+    functions = sorted(members, key=lambda f: f.name)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -70,10 +77,13 @@ def lower_module(
             addresses=settings.addresses,
             filename=settings.filename,
             surroundings=surroundings_of(function, unit),
+            marks=(settings.marks or not settings.reference) and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
+    declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
+    diagnostics += _reserved(functions, declared, settings.filename)
     diagnostics += unit_findings(
         module.functions,
         unit,
@@ -95,9 +105,49 @@ def lower_module(
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
     text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    printed = []
     for f, params in zip(walked, parameters, strict=True):
-        text += _Printer(f, params, settings).print()
-    return "\n".join([*text, "}"]) + "\n"
+        printer = _Printer(f, params, settings)
+        lines = printer.print()
+        text += lines
+        distinct = printer.emitter.distinct
+        kernel = DEVICE[f.function.kind or ""]
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
+    text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
+    return "\n".join([*text, "}"]) + "\n", printed
+
+
+def _checked_windows(
+    unit: tuple[ir.Function, ...], engine: Engine, settings: Settings, diagnostics: list[Diagnostic]
+) -> tuple[ir.Function, ...]:
+    """The unit with its signals ordered; what its kernels with windows do wrong as whole functions is reported."""
+    distributed = [f for f in unit if windows_and_contexts(f)[0]]
+    if not distributed:
+        return unit
+    from pypto_rw.deferred import faults  # only kernels with windows need these two
+    from pypto_rw.members import settled
+
+    for f in distributed:
+        diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
+    if settings.reference:
+        return unit
+    unit, unordered = settled(unit, engine.rulebook)
+    diagnostics += (r.diagnostic(r.span, settings.filename, name) for r, name in unordered)
+    return unit
+
+
+def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: str) -> Iterator[Diagnostic]:
+    """Functions that have the name of one the text calls."""
+    for f in functions:
+        if f.name in declared:
+            yield Diagnostic(
+                "reserved-name",
+                f"a kernel cannot be called {f.name!r}: the text calls the adapter of that name",
+                f.span,
+                "give the kernel another name",
+                filename=filename,
+                function=f.name,
+            )
 
 
 def _span_of(function: ir.Function, parameter: str | None) -> Span:
@@ -243,8 +293,10 @@ class _Printer:
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
         self.emitter = Emitter(reference=settings.reference)
+        self.emitter.distinct.planned = settings.addresses
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))
+        self.contexts = contexts_of(self.function)
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
 
     def print(self) -> list[str]:
@@ -277,7 +329,7 @@ class _Printer:
         if self.settings.addresses:
             for offset in self.walked.offsets:
                 assert isinstance(offset, ir.Int)
-                e.constant(offset.value, offset.dtype.value)
+                e.constant(offset.value, offset.dtype.value if self.settings.reference else "INT64")
         for p in self.tensors:
             if p.name not in self.walked.unviewed:
                 self._request_dimensions(p.type)
@@ -335,6 +387,8 @@ class _Printer:
             elif isinstance(p.type, ir.OpaqueType) and p.type.name == "pld.CommCtxType":
                 text = "!pto.ptr<i64>"
             e.bound[p.name] = argument(text)
+        for window, context in self.contexts.items():
+            e.contexts[self._pointer[window]] = e.bound[context]
         for s in symbols:
             e.bound[s] = argument("index")
         for kind, names in _HIDDEN:
@@ -353,10 +407,11 @@ class _Printer:
 
     # ------------------------------------------------------------------------------ nodes
 
-    def _location(self, span: Span) -> str:
-        if not self.settings.loc or not span or not self.settings.filename:
-            return ""
-        return f"{self.place}{span.line}:{max(span.column, 1)})"
+    def _location(self, span: Span, shape: str = "") -> Place:
+        text = ""
+        if self.settings.loc and span and self.settings.filename:
+            text = f"{self.place}{span.line}:{max(span.column, 1)})"
+        return Place(text, span, shape)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -399,9 +454,10 @@ class _Printer:
 
     def _do(self, node: Do) -> None:
         e = self.emitter
-        e.location = self._location(node.span)
+        shape = node.instance.shape
+        e.location = self._location(node.span, shape)
         self._declare(node.alloc)
-        e.location = self._location(node.call_span)
+        e.location = self._location(node.call_span, shape)
         result = node.instance.result
         if node.shares is not None and result is not None:
             e.bound[result] = e.bound[node.shares]
@@ -545,7 +601,7 @@ class _Printer:
         for m, name in results:
             e.bound[m.name] = name
 
-    def _yield(self, node: Branch, branch: int, types: str, here: str) -> None:
+    def _yield(self, node: Branch, branch: int, types: str, here: Place) -> None:
         e = self.emitter
         e.location = here
         for copy in node.copies[branch]:

@@ -73,27 +73,28 @@ else:
     # Each stands for a method until its first call, which compiles it for the class it was called on.
 
     def _first_init(self, *args, **kwargs):
-        cls = _owner(self, "__init__", _first_init)
-        cls.__init__ = _compiled("__init__", *_init(cls))
-        cls.__init__(self, *args, **kwargs)
+        if cls := _owner(self, "__init__", _first_init):
+            cls.__init__ = _compiled("__init__", *_init(cls))
+        self.__init__(*args, **kwargs)
 
     def _first_eq(self, other):
-        cls = _owner(self, "__eq__", _first_eq)
-        mine, theirs = _listed(cls, "self"), _listed(cls, "other")
-        cls.__eq__ = _compiled(
-            "__eq__",
-            "self, other",
-            ["if other.__class__ is not self.__class__: return NotImplemented", f"return {mine} == {theirs}"],
-        )
-        return cls.__eq__(self, other)
+        if cls := _owner(self, "__eq__", _first_eq):
+            mine, theirs = _listed(cls, "self"), _listed(cls, "other")
+            cls.__eq__ = _compiled(
+                "__eq__",
+                "self, other",
+                ["if other.__class__ is not self.__class__: return NotImplemented", f"return {mine} == {theirs}"],
+            )
+        return type(self).__eq__(self, other)
 
     def _first_hash(self):
-        cls = _owner(self, "__hash__", _first_hash)
-        cls.__hash__ = _compiled("__hash__", "self", [f"return hash({_listed(cls, 'self')})"])
-        return cls.__hash__(self)
+        if cls := _owner(self, "__hash__", _first_hash):
+            cls.__hash__ = _compiled("__hash__", "self", [f"return hash({_listed(cls, 'self')})"])
+        return type(self).__hash__(self)
 
     def _owner(value, method, stand_in):
-        return next(c for c in type(value).__mro__ if c.__dict__.get(method) is stand_in)
+        """The class that still has the stand-in; None when another thread has compiled it meanwhile."""
+        return next((c for c in type(value).__mro__ if c.__dict__.get(method) is stand_in), None)
 
     def _compiled(name, parameters, body, names=None):
         names = dict(names or {})

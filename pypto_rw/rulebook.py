@@ -35,7 +35,7 @@ CORE = (
 
 CONTEXT_KINDS = frozenset({"attribute", "parameter", "gm-offset"})
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
-OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any"})
+OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any", "integer", "window", "window-parameter"})
 SORTS = {
     **dict.fromkeys(OPERAND_KINDS, "Operand"),
     "tuple": "Operands",  # scalars; constants are no part of the shape
@@ -124,7 +124,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """One file: its text and what it declares."""
+    """One file: its text and what it declares; `facts` are its top-level facts whose first argument is a string."""
 
     name: str
     path: Path
@@ -132,6 +132,7 @@ class RuleFile:
     signatures: tuple[Signature, ...] = ()
     forms: tuple[Form, ...] = ()
     requires: tuple[str, ...] = ()
+    facts: tuple[tuple[str, ...], ...] = ()
     rule_lines: dict[str, int] = field(default_factory=dict, compare=False)
 
 
@@ -278,7 +279,18 @@ def _read(name: str, file: str) -> RuleFile:
             signatures.append(Signature(op, parameters, head == "operands", traits, file))
     forms = tuple(_form(n, a, path, line) for line, head, n, a in facts if head == "form")
     rule_lines = {m[1]: text.count("\n", 0, _rule_start(text, m.start())) + 1 for m in _NAMED.finditer(text)}
-    return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), rule_lines)
+    stated = tuple((head, first, *rest) for _, head, first, rest in facts)
+    return RuleFile(name, path, text, tuple(signatures), forms, tuple(_REQUIRES.findall(text)), stated, rule_lines)
+
+
+_STATEMENT = re.compile(r'^\(([a-z][\w-]*)((?:\s+"[^"]*")+)\)', re.M)
+_TEXT = re.compile(r'"([^"]*)"')
+
+
+def statements(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every top-level fact of a rule file's text whose arguments are strings: its head and its arguments."""
+    for m in _STATEMENT.finditer(text):
+        yield m[1], tuple(_TEXT.findall(m[2]))
 
 
 def _facts(text: str) -> Iterator[re.Match[str]]:

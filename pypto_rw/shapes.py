@@ -6,7 +6,7 @@ what an op means.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pypto_rw import ir, terms
@@ -58,7 +58,7 @@ class Value:
     """What is known of a variable.
 
     `place`: (allocation, byte range, handle), each a hashable identity, or None. `origin`: how the value came
-    to be. `constant`: the scalar constant it stands for."""
+    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is."""
 
     type: ir.Type
     place: tuple[object, object, object] | None = None
@@ -67,6 +67,7 @@ class Value:
     constant: ir.Int | ir.Float | ir.Bool | None = None
     bounds: Bounds = (-WIDE, WIDE)
     view: str | None = None
+    root: str | None = None
 
 
 class Refused(Exception):
@@ -230,8 +231,12 @@ class Shaper:
         expr = self.resolved(expr)
         if isinstance(expr, ir.Int):
             return Const(expr.value, "INDEX")
-        if self.dtype(expr) is ir.DType.INDEX:
+        dtype = self.dtype(expr)
+        if dtype is ir.DType.INDEX:
             return self.scalar(expr)
+        if dtype is ir.DType.BOOL:
+            what = f"{expr.id} is" if isinstance(expr, ir.Name) else "this is"
+            raise Refused("extent-dtype", f"an extent, an offset or a bound must be an integer; {what} {dtype.value}")
         return self.operator("index", (expr,), ir.DType.INDEX)
 
     def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
@@ -369,7 +374,9 @@ class Shaper:
         if p.kind in CONTEXT_KINDS:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
-            return _default_term(p) if p.default is not None else NONE_TERMS[SORTS[p.kind]]
+            if p.default is None:
+                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+            return _default_term(p)
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
         if p.kind == "extent":
@@ -417,14 +424,14 @@ class Shaper:
         if isinstance(expr, ir.Name) and found is None:
             raise undefined(expr.id)
         kind = kind_of(found.type) if found is not None else "scalar"
-        if p.kind != "any" and kind != p.kind:
+        if p.kind != "any" and kind != _WIDER.get(p.kind, p.kind):
             got = (
                 f"{expr.id} is {kind_name(found.type)}"
                 if found is not None and isinstance(expr, ir.Name)
-                else "got a scalar"
+                else f"got {'a list' if isinstance(expr, ir.Tuple) else 'a scalar'}"
             )
             help = ""
-            if {kind, p.kind} == {"tile", "tensor"}:
+            if {kind, _WIDER.get(p.kind, p.kind)} == {"tile", "tensor"}:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
             raise Refused(
                 "operand-kind",
@@ -433,10 +440,23 @@ class Shaper:
                 help,
             )
         if kind == "scalar":
+            if p.kind == "integer":
+                self._require_integer(p, expr, call)
             return self._scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
         k = key.position(Var(expr.id))
         return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
+
+    def _require_integer(self, p: Parameter, expr: ir.Expr, call: ir.Call) -> None:
+        dtype = self.dtype(self.resolved(expr)).value
+        if "INT" not in dtype and dtype != "INDEX":
+            what = expr.id if isinstance(expr, ir.Name) else "this expression"
+            raise Refused(
+                "operand-dtype",
+                f"{call.callee}: {p.name} must be an integer, but {what} is {dtype}",
+                call.span,
+                "convert it with pl.cast(x, pl.INT32)",
+            )
 
     def _place(self, key: _Key, value: Value) -> str:
         if value.place is None:
@@ -496,12 +516,29 @@ class _KnownBounds(dict[str, Bounds]):
         return found.bounds if found else default
 
 
-_CODED = {"AtomicType.None_": 0, "AtomicType.Add": 1}
-_ARTICLE = {"tile": "a tile", "tensor": "a tensor", "scalar": "a scalar", "array": "an array"}
+_WIDER = {"integer": "scalar", "window": "tensor", "window-parameter": "tensor"}  # what such an operand is as well
+_CODED = {
+    "AtomicType.None_": 0,
+    "AtomicType.Add": 1,
+    "NotifyOp.AtomicAdd": 0,
+    "NotifyOp.Set": 1,
+    "WaitCmp.Eq": 0,
+    "WaitCmp.Ge": 1,
+}
+_ARTICLE = {
+    "tile": "a tile",
+    "tensor": "a tensor",
+    "scalar": "a scalar",
+    "array": "an array",
+    "integer": "an integer scalar",
+    "window": "a window",
+    "window-parameter": "a window",
+    "effect": "the name of a call for its effect, which gives no value",
+}
 
 
 def kind_of(t: ir.Type) -> str:
-    """`tile`, `tensor`, `scalar`, `array` or `other`."""
+    """`tile`, `tensor`, `scalar`, `array`, `effect` (a pl.UnknownType) or `other`."""
     match t:
         case ir.TileType():
             return "tile"
@@ -511,6 +548,8 @@ def kind_of(t: ir.Type) -> str:
             return "scalar"
         case ir.ArrayType():
             return "array"
+        case ir.OpaqueType(name="pl.UnknownType"):
+            return "effect"
     return "other"
 
 
@@ -569,7 +608,7 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
             f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}",
             call.span,
         )
-    bound = {p.name: a for p, a in zip(positional, call.args, strict=False)}
+    bound = _in_order(positional, call.args)
     for name, value in call.kwargs:
         if name not in names:
             known = ", ".join(p.name for p in signature.parameters if p.name in names) or "none"
@@ -583,9 +622,20 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     return bound
 
 
-def _default_term(p: Parameter) -> str:
-    from pypto_rw.rulebook import SORTS
+def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
+    """Positional arguments by name; a list passes by an optional operand that cannot be one."""
+    bound: dict[str, ir.Expr] = {}
+    names = iter(positional)
+    for a in args:
+        p = next(names, None)
+        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind == "tile":
+            p = next(names, None)
+        if p is not None:
+            bound[p.name] = a
+    return bound
 
+
+def _default_term(p: Parameter) -> str:
     assert p.default is not None
     sort = SORTS[p.kind]
     if sort == "bool":
@@ -635,8 +685,8 @@ def _attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
             if not isinstance(expr, ir.Bool):
                 raise wrong("True or False")
             return "true" if expr.value else "false"
-        case "int" if isinstance(expr, ir.Symbol) and expr.path in _CODED:
-            return str(_CODED[expr.path])
+        case "int" if isinstance(expr, ir.Symbol) and expr.path.removeprefix("pld.") in _CODED:
+            return str(_CODED[expr.path.removeprefix("pld.")])
         case "int":
             if not isinstance(expr, ir.Int):
                 raise wrong("an integer constant")

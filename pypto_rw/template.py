@@ -50,6 +50,8 @@ class _Compiler:
             return []
         if head == "eval":
             return [("eval", self.value(term[1]))]
+        if head == "hold":
+            return [("hold", term[1], tuple(self.value(a) for a in term[2][1:]))]
         if head == "reserve":
             return [("reserve", self.value(term[1]))]
         if head == "becomes":
@@ -126,7 +128,11 @@ class _Compiler:
             if t[1][0] != "dyn":
                 raise InternalError(f"an extent that no rule resolves: {t[1]}")
             return ("extent", t[1][1])
-        if head in ("window-source", "window-row", "window-col", "own", "pointer"):
+        if head in ("anew", "uncast"):
+            return (head, t[1][1]) if t[1][0] == "dyn" else ("int", t[1][1], "INDEX")
+        if head == "held":
+            return ("held", t[1])
+        if head in ("window-source", "window-row", "window-col", "own", "pointer", "context"):
             return (head, self.value(t[1]))
         if head == "none":
             return ("none",)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.records import dataclass, field
 
+COMM_CTX = ir.OpaqueType("pld.CommCtxType")
 HIDDEN = {
     "prefetch": "(Ptr (INT8))",
     "__pypto_deferred_raw_args": "(Ptr (INT64))",
@@ -40,6 +41,19 @@ class Surroundings:
         return next((p for p in self.function.params if p.name == name), None)
 
 
+def windows_and_contexts(function: ir.Function) -> tuple[list[str], list[str]]:
+    """Names of the window parameters and of the communication contexts, each in declaration order."""
+    windows = [p.name for p in function.params if isinstance(p.type, ir.TensorType) and p.type.distributed]
+    contexts = [p.name for p in function.params if p.type == COMM_CTX]
+    return windows, contexts
+
+
+def contexts_of(function: ir.Function) -> dict[str, str]:
+    """Window parameters, each with its communication context: the i-th of both are a pair."""
+    windows, contexts = windows_and_contexts(function)
+    return dict(zip(windows, contexts, strict=False))
+
+
 def pipe_key(call: ir.Call) -> tuple[int, int] | None:
     """(id or 0, dir_mask) of a pipe's set-up; None without constant keywords."""
     kwargs = dict(call.kwargs)
@@ -49,10 +63,10 @@ def pipe_key(call: ir.Call) -> tuple[int, int] | None:
     return None
 
 
-def pipe_regions(
+def _pipe_sizes(
     functions: tuple[ir.Function, ...], sets_up: frozenset[str]
-) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], str]]:
-    """Byte offset of every pipe's region, and the pipes declared with different sizes in two places."""
+) -> tuple[dict[tuple[int, int], tuple[int, int]], dict[tuple[int, int], str]]:
+    """Slot size and number of slots of every pipe, and the pipes declared with different sizes in two places."""
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
     clashes: dict[tuple[int, int], str] = {}
     for function in functions:
@@ -71,13 +85,31 @@ def pipe_regions(
                     f"the pipe id {key[0]}, dir_mask {key[1]} has {known[1]} slots of {known[0]} bytes in one place "
                     f"and {count} slots of {size.value} bytes in {function.name}"
                 )
+    return sizes, clashes
+
+
+def _region_bytes(key: tuple[int, int], size: int, slots: int) -> int:
+    """Bytes of one pipe's region: two rings for a pipe that goes both ways."""
+    return (2 if key[1] == 3 else 1) * slots * size
+
+
+def pipe_regions(
+    functions: tuple[ir.Function, ...], sets_up: frozenset[str]
+) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], str]]:
+    """Byte offset of every pipe's region, and the pipes declared with different sizes in two places."""
+    sizes, clashes = _pipe_sizes(functions, sets_up)
     offset = 0
     regions = {}
     for key in sorted(sizes):
         regions[key] = offset
-        size_, count = sizes[key]
-        offset += (2 if key[1] == 3 else 1) * count * size_
+        offset += _region_bytes(key, *sizes[key])
     return regions, clashes
+
+
+def workspace_bytes(functions: tuple[ir.Function, ...]) -> int:
+    """Bytes of global memory that the regions of all pipes of `functions` take together."""
+    sizes, _ = _pipe_sizes(functions, _SETS_UP)
+    return sum(_region_bytes(key, *size) for key, size in sizes.items())
 
 
 _SETS_UP = frozenset({"system.aic_initialize_pipe", "system.aiv_initialize_pipe"})

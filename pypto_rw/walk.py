@@ -33,13 +33,14 @@ from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shapes import Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
-from pypto_rw.unit import Surroundings
+from pypto_rw.unit import Surroundings, contexts_of, windows_and_contexts
 
 
 class Walker:
     """Walks one function; `diagnostics` collects every refusal.
 
-    `place` gives a tile whose type was deduced its memory."""
+    `place` gives a tile whose type was deduced its memory; `marks` adds the fences and cache marks that stores into
+    windows, remote stores and waits need."""
 
     def __init__(
         self,
@@ -50,8 +51,10 @@ class Walker:
         filename: str,
         place: Callable[[str, ir.Type], ir.Type] = lambda name, t: t,
         surroundings: Surroundings | None = None,
+        marks: bool = False,
     ) -> None:
         self.place = place
+        self.marks = marks
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
         self.values = Scoped()
         self.diagnostics: list[Diagnostic] = []
@@ -62,11 +65,11 @@ class Walker:
         self.offsets: list[ir.Expr] = []
         self.used: set[str] = set()
         self.hidden: set[str] = set()
+        self.declared: dict[str, str] = {}  # functions that the text calls, with their types
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.redirected: dict[str, object] = {}
         self.regions: dict[str, Instance] = {}
         self.merged: dict[str, Value] = {}
-        self.roots: dict[str, str] = {}  # a tensor variable -> the parameter it is
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
         self.allocations: dict[str, allocations.Allocation] = {}
         self._within: dict[int, ir.TileType] = {}  # types that are within their allocation
@@ -79,7 +82,8 @@ class Walker:
             if isinstance(p.type, ir.TileType) and p.type.memref is not None:  # in a rule's example
                 self.values[p.name] = self._tile(p.name, p.type)
             else:
-                self.values[p.name] = Value(p.type)
+                self.values[p.name] = Value(p.type, root=p.name)
+        self._contexts()
         for p in self.function.params:
             if isinstance(p.type, ir.TensorType):
                 self._symbols(p.type)
@@ -105,6 +109,24 @@ class Walker:
             self._placed_regions(),
             self.unviewed,
         )
+
+    def _contexts(self) -> None:
+        if windows_and_contexts(self.function) == ([], []):
+            return
+        from pypto_rw.windows import require_contexts  # only kernels with windows need that module
+
+        try:
+            require_contexts(self.function)
+        except Refused as refused:
+            self.diagnostics.append(refused.diagnostic(self.function.span, self.filename, self.function.name))
+            for name in windows_and_contexts(self.function)[0]:
+                self.values[name] = replace(self.values[name], root=None)  # reported once
+
+    def _one_window(self, name: str, first: Value, second: Value | None, where: str, span: Span) -> None:
+        if second is not None and first.root != second.root:
+            from pypto_rw.windows import require_one_window
+
+            require_one_window(name, first, second, where, span)
 
     def _regions(self) -> None:
         for region in slots.regions(self.function.body).values():
@@ -138,23 +160,49 @@ class Walker:
             ):
                 self.elements.setdefault(stmt.value.value.id, {})[stmt.value.index] = stmt
         depth = self.values.depth()
-        for stmt in body:
+        for stmt in self._marked(body) if self.marks else body:
             try:
                 out.extend(self.statement(stmt))
             except Refused as refused:
                 while self.values.depth() > depth:  # it was refused inside a block of its own
                     self.values.leave()
-                self._explain_symbol(refused)
+                self._explain_symbol(refused, stmt)
                 self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
                 self._poison(stmt)
         return out
 
-    def _explain_symbol(self, refused: Refused) -> None:
-        """A symbol that only a parameter's valid_shape names is no argument of the function: say so."""
+    def _marked(self, body: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
+        """The statements of a block, each followed by its marks; marks that already follow are not doubled."""
+        from pypto_rw.windows import marks
+
+        at = 0
+        while at < len(body):
+            stmt = body[at]
+            at += 1
+            yield stmt
+            call = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
+            if not isinstance(call, ir.Call):
+                continue
+            for mark in marks(call, self.engine.rulebook.signature(call.callee), self.values.get):
+                following = body[at] if at < len(body) else None
+                if isinstance(following, ir.Evaluate) and following.value == mark:
+                    yield following
+                    at += 1
+                else:
+                    yield ir.Evaluate(mark, stmt.span)
+
+    def _explain_symbol(self, refused: Refused, stmt: ir.Stmt) -> None:
+        """A symbol that only a valid_shape names is no argument of the function: say so."""
         if refused.code != "undefined-name" or refused.name is None:
             return
         refused.message = f"{refused.message} in {self.function.name}"
         self.values[refused.name] = Value(ir.ScalarType(ir.DType.INDEX))  # reported once
+        result = stmt.type if isinstance(stmt, ir.Assign) and isinstance(stmt.type, ir.TileType) else None
+        if result is not None and refused.name in names_in(effective_view(result).valid):
+            refused.help = (
+                f"only the dimensions of tensor parameters are arguments by themselves, not what a valid_shape of "
+                f"pl.load or pl.TensorView names: pass it as the parameter {refused.name}: pl.Scalar[pl.INDEX]"
+            )
         for p in self.function.params:
             view = p.type.view if isinstance(p.type, ir.TensorType) else None
             if view is not None and view.valid and refused.name in names_in(view.valid):
@@ -165,13 +213,9 @@ class Walker:
 
     def _poison(self, stmt: ir.Stmt) -> None:
         """After a refusal: the targets keep their written type, so that one fault is reported once."""
-        if isinstance(stmt, ir.For | ir.While | ir.If):
-            last = stmt.body[-1] if stmt.body else None
-            for name in last.targets if isinstance(last, ir.Yield) else ():
-                t = last.type or ir.ScalarType(ir.DType.INDEX) if isinstance(last, ir.Yield) else None
-                if name not in self.values and t is not None:
-                    self.values[name] = Value(t, place=(name, name, name) if kind_of(t) == "tile" else None)
-        if isinstance(stmt, ir.Assign) and stmt.type is not None:
+        if isinstance(stmt, ir.For | ir.While | ir.If) and stmt.body and isinstance(stmt.body[-1], ir.Yield):
+            self._poison(stmt.body[-1])
+        if isinstance(stmt, ir.Assign | ir.Yield) and stmt.type is not None:
             for name in stmt.targets:
                 place = (name, name, name)
                 if name not in self.values:
@@ -219,7 +263,10 @@ class Walker:
             yield from self._call(value, name, stmt.type, stmt.span)
             return
         if isinstance(value, ir.Item) and isinstance(value.value, ir.Name):
-            if name not in self.values:
+            of = self.values.get(value.value.id)
+            if of is not None and isinstance(of.type, ir.TupleType):  # its call has been refused
+                self._poison(stmt)
+            elif name not in self.values:
                 raise Refused("tuple-element", f"{value.value.id} is no tuple with an element {value.index}")
             return  # declared where the tuple was made
         if isinstance(value, ir.Name):
@@ -277,12 +324,28 @@ class Walker:
         signature = self.engine.rulebook.signature(call.callee)
         assert signature is not None
         unseen = signature.trait("no-view")
+        if name is not None and written is not None and kind_of(written) == "effect":
+            self.values[name] = Value(written)  # such a name only says that there was a call
+            name = None
+        if name is not None and signature.trait("effect") is not None:
+            raise Refused(
+                "no-value",
+                f"{call.callee} gives no value, but it is assigned to {name}",
+                call.span,
+                f"write the call alone, or name it {name}: pl.UnknownType",
+            )
         arguments = bind(call, signature)
+        if call.callee.startswith("pld."):
+            from pypto_rw.windows import require_windows
+
+            require_windows(call, signature, arguments, self.values.get, contexts_of(self.function))
         for parameter, argument in arguments.items():
             if unseen is None or parameter not in unseen:
                 self._use(argument)
             elif isinstance(argument, ir.Name):
                 self.unviewed.add(argument.id)
+        if trait := signature.trait("declares"):
+            self.declared[trait[0]] = trait[1]
         if name is not None and isinstance(written, ir.TupleType):
             yield from self._pair(call, signature, name, written, span)
             return
@@ -341,9 +404,7 @@ class Walker:
         found = self._operand_value(target)
         if not isinstance(target, ir.Name) or found is None or not isinstance(found.type, ir.TensorType):
             return
-        root = self.roots.get(target.id, target.id)
-        if name is not None:
-            self.roots[name] = root
+        root = found.root or target.id
         by = "scalar" if signature.op == "tensor.write" else "tile"
         if self.written.setdefault(root, by) != by:
             raise Refused(
@@ -443,6 +504,14 @@ class Walker:
                 shares = operand.id if isinstance(operand, ir.Name) else None
                 if isinstance(written, ir.TileType) and written.memref is not None and name in self.tiles:
                     self.tiles[name] = handle
+        if (trait := signature.trait("in-place") or signature.trait("inherits")) and isinstance(
+            value.type, ir.TensorType
+        ):
+            source = self._operand_value(arguments.get(trait[0]))
+            of = source.type if source is not None else None
+            distributed = value.type.distributed or (isinstance(of, ir.TensorType) and of.distributed)
+            t = replace(value.type, distributed=distributed)
+            value = replace(value, type=t, root=source.root if source else None)
         if trait := signature.trait("makes") or signature.trait("yields"):
             value = replace(value, origin=trait[0])
         if trait := signature.trait("makes-window"):
@@ -691,7 +760,10 @@ class Walker:
                 end.span,
                 "yield a tile of the shape, dtype and layout of the initial value",
             )
-        if carry.kind == "tile" and found and found.place and carried.place and found.place[1] != carried.place[1]:
+        if carry.kind == "tensor":
+            self._one_window(carry.name, carried, found, "the loop carries one and yields the other", end.span)
+        both = found.place if found else None, carried.place
+        if carry.kind == "tile" and both[0] and both[1] and _start(both[0][1]) != _start(both[1][1]):
             raise Refused(
                 "carry-buffer",
                 f"the loop carries {carry.name} in one buffer, but yields a tile in another, which the next iteration "
@@ -811,9 +883,8 @@ class Walker:
                     "convert one with pl.cast",
                 )
         if kinds[0] == "tensor":
-            names = [v.id for v in values if isinstance(v, ir.Name)]
-            roots = [self.roots.get(n, n) for n in names]
-            if len(set(roots)) > 1:
+            roots = [f.root for f in found if f is not None and not getattr(f.type, "distributed", False)]
+            if len(roots) == 2 and None not in roots and roots[0] != roots[1]:  # windows: see _merge
                 raise Refused(
                     "merge-tensor",
                     f"{name} is {roots[0]} in one branch and {roots[1]} in the other: a tensor is chosen before a "
@@ -857,6 +928,8 @@ class Walker:
         assert found is not None
         t = then.type if then.type is not None else found.type
         if not isinstance(t, ir.TileType):
+            other = self._operand_value(ends[1].values[k]) if ends[1] is not None else None
+            self._one_window(name, found, other, "one branch yields the one, the other the other", then.span)
             self.values[name] = replace(found, type=t)
             return Merge(name, kind, t)
         if t.memref is None:
@@ -886,6 +959,11 @@ _INSTEAD = {
 def _split(body: tuple[ir.Stmt, ...]) -> tuple[tuple[ir.Stmt, ...], ir.Yield | None]:
     last = body[-1] if body else None
     return (body[:-1], last) if isinstance(last, ir.Yield) else (body, None)
+
+
+def _start(where: object) -> object:
+    """Where bytes begin: a tile may take a part of the buffer that is carried."""
+    return where[:2] if isinstance(where, tuple) else where
 
 
 def _yield_span(body: tuple[ir.Stmt, ...], span: Span) -> Span:

@@ -25,6 +25,10 @@ def pypto_rw_command() -> Run:
     return run
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kernels", type=int, default=30, help="how many random kernels the planners must plan (2000)")
+
+
 @pytest.fixture
 def corpus() -> Path:
     """The conformance corpus of the development checkout; the test is skipped where it is not there."""

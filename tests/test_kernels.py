@@ -54,9 +54,10 @@ def test_locations_change_nothing_else(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
-def test_check_reports_nothing_for(path: Path) -> None:
+def test_check_reports_no_more_than_the_kernel_says(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert check(text, filename=path.name, target=listed(text, "target", "a2a3")[0]) == ()
+    found = check(text, filename=path.name, target=listed(text, "target", "a2a3")[0])
+    assert [d.code for d in found] == listed(text, "reports", "")
 
 
 def test_same_bytes_for_every_hash_seed_and_folder(tmp_path: Path) -> None:

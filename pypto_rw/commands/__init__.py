@@ -9,7 +9,10 @@ from __future__ import annotations
 COMMANDS = {
     "lower": ("compile", "print the .pto of each file (the default command)"),
     "check": ("compile", "report what would be refused, print nothing"),
+    "build": ("build", "kernel sources, orchestrations and manifest of a program"),
+    "memory": ("memory", "show which tile is in which bytes, and when"),
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
+    "codes": ("codes", "what a diagnostic code means, with an example"),
     "rules": ("rules", "list and test rule files"),
 }

@@ -12,6 +12,9 @@ def compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
     target_options(parser)
     parser.add_argument("--reference", action="store_true", help="print exactly what the reference build prints")
+    parser.add_argument(
+        "--no-assembler-checks", action="store_true", help="say nothing about what the assembler would refuse"
+    )
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.add_argument(
         "--tile-addr",
@@ -23,6 +26,11 @@ def compile_options(parser: argparse.ArgumentParser) -> None:
 
 def target_options(parser: argparse.ArgumentParser) -> None:
     """The chip, the planner and the assembler the text is for."""
+    chip_options(parser)
+    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+
+
+def chip_options(parser: argparse.ArgumentParser) -> None:
+    """The chip and the planner."""
     parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
     parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")
-    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")

@@ -8,13 +8,14 @@ import sys
 from pypto_rw import api
 from pypto_rw.commands.files import complain, read, reason
 from pypto_rw.commands.options import target_options
-from pypto_rw.diagnostics import render
+from pypto_rw.diagnostics import Severity, render
 
 
 def verify(parser: argparse.ArgumentParser) -> None:
     """The options of `verify`."""
     parser.add_argument("files", nargs="*", metavar="FILE", help=".pto files; - or none: stdin")
     target_options(parser)
+    parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
     parser.set_defaults(action=_verify)
 
 
@@ -32,7 +33,9 @@ def _verify(options: argparse.Namespace) -> int:
             ptoas=options.ptoas,
             filename="<stdin>" if file == "-" else file,
         )
+        if options.werror:
+            found = list(api.as_errors(found))
         if found:
             print(render(found, text), file=sys.stderr)
-            worst = 1
+            worst = max(worst, int(any(d.severity is Severity.error for d in found)))
     return worst

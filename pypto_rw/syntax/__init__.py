@@ -5,7 +5,7 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.syntax.reader import parse
 
-__all__ = ["parse", "write"]
+__all__ = ["expression_text", "parse", "write"]
 
 
 def write(module: ir.Module) -> str:
@@ -13,3 +13,10 @@ def write(module: ir.Module) -> str:
     from pypto_rw.syntax.writer import write as write_text  # a compilation prints no module
 
     return write_text(module)
+
+
+def expression_text(expr: ir.Expr) -> str:
+    """`expr` as it is written, for a message."""
+    from pypto_rw.syntax.writer_terms import Terms  # only a refusal spells an expression
+
+    return Terms(prefix="pl", defined=frozenset(), functions=frozenset()).expr(expr)

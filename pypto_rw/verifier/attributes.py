@@ -25,6 +25,7 @@ _NAMES = frozenset(
         ),
     }
 )
+_BARE = frozenset({"pto.entry"})  # names that stand alone
 _VALUES: dict[str, frozenset[str]] = {  # empty: any word
     "kernel_kind": frozenset({"cube", "vector"}),
     "layout": frozenset({"nd", "dn", "nz", "mx_a_zz", "mx_b_nn"}),
@@ -38,7 +39,7 @@ _VALUES: dict[str, frozenset[str]] = {  # empty: any word
     "notify_op": frozenset({"atomic_add", "set"}),
     "saturation_mode": frozenset({"ON", "OFF"}),
     **dict.fromkeys(
-        [f"{op}_precision" for op in ("div", "log", "recip")],
+        [f"{op}_precision" for op in ("div", "log", "recip", "rsqrt", "sqrt", "exp")],
         frozenset({"high_precision"}),
     ),
     **dict.fromkeys(("mask_pattern", "round_mode", "atomic_type", "acc_phase", "gather_oob"), frozenset()),
@@ -60,6 +61,9 @@ def wrong_attribute(tokens: list[Token]) -> Token | None:
     at = 0
     while at < len(tokens):
         name = tokens[at]
+        if name.text in _BARE and (at + 1 == len(tokens) or tokens[at + 1].text == ","):
+            at += 2
+            continue
         if name.kind != "word" or name.text not in _NAMES:
             return name
         if at + 2 >= len(tokens) or tokens[at + 1].text != "=":

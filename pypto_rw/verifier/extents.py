@@ -11,6 +11,7 @@ from pypto_rw.verifier.tokens import Token
 from pypto_rw.verifier.types import Dense, Extent, Regions, Tile, Type, parse
 
 _ALLOCATED = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile", "pto.multi_tile_get"})
+_DECLARED = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile"})
 _POPPED = frozenset({"pto.tpop_from_aic", "pto.tpop_from_aiv"})
 
 
@@ -214,13 +215,15 @@ def _allocated(operation: Operation, walk: _Extents) -> None:
                 walk.findings.report(
                     "slot-out-of-bounds", operation.token, f"slot {slot} of {regions.count}", "slots count from 0"
                 )
-    if tile.valid != (None, None):
-        walk.findings.report(
-            "valid-extent-form",
-            operation.token,
-            f"`{operation.name}` prints v_row={_one(tile.valid[0])}, v_col={_one(tile.valid[1])}",
-            "its extents are operands: print `?` for both; numbers stand only in views",
-        )
+    for group, extent, noun in (("m", tile.valid[0], "v_row"), ("n", tile.valid[1], "v_col")):
+        if operation.name in _DECLARED and bool(operation.group(group)) != (extent is None):
+            walk.findings.report(
+                "valid-extent-form",
+                operation.token,
+                f"`{operation.name}` prints {noun}={_one(extent)} and "
+                f"{'gives' if operation.group(group) else 'does not give'} the operand",
+                "an extent given as an operand prints `?`, a number stands without an operand",
+            )
     if operation.name == "pto.alloc_tile":
         walk.valid[operation.results[0].text] = walk.numbers(operation, "m") + walk.numbers(operation, "n")
     _fits_box(operation, tile, walk)

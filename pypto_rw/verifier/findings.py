@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto_rw.diagnostics import Diagnostic, Span
+from pypto_rw.diagnostics import Diagnostic, Severity, Span
 from pypto_rw.verifier.tokens import Token
+
+# Findings that an assembler takes all the same: how the compiler prints (notes), and what it cannot judge (warnings).
+_MILDER = {
+    "constant-not-at-head": Severity.note,
+    "duplicate-constant": Severity.note,
+    "read-before-write": Severity.warning,
+    "address-capacity": Severity.warning,
+}
 
 
 class Findings:
@@ -19,7 +27,10 @@ class Findings:
     def report(self, code: str, at: Token, message: str, way_out: str) -> None:
         """One finding at the token `at`."""
         span = Span(at.line, at.column, at.line, at.column + max(1, len(at.text)))
-        self._found.append(Diagnostic(code, message, span, way_out, filename=self._filename, function=self.function))
+        severity = _MILDER.get(code, Severity.error)
+        self._found.append(
+            Diagnostic(code, message, span, way_out, "", severity, filename=self._filename, function=self.function)
+        )
 
     def sorted(self) -> list[Diagnostic]:
         """All findings in the order of the text."""

@@ -8,6 +8,7 @@ A form is a row of space-separated parts:
     `NUM` a number, `NUM*` numbers    `WORD`, `STR`, `SYM` such a token      `(? … ?)` may be absent
     `^i`   a name that the region binds   `^k=%n*` names bound to values      `^b:*` names with types
     `!R*`  the types of all results       `!B*` the types of the names that the region binds
+    `!D`   the type a function returns
 
 The group letter of a value tells the other checks what it is. `=` in front of a type gives the type of the
 results without printing it. Sources: types-and-memory.md, control-and-scalars.md, cross-core.md, ops-*.yaml."""
@@ -37,36 +38,46 @@ def _names(row: str) -> list[str]:
 
 FORMS: dict[str, tuple[str, ...]] = {
     "module": ("attributes { pto.target_arch = STR } {",),
-    "func.func": ("SYM ( (? ^b:* ?) ) (? attributes {} ?) {", "WORD SYM ( (? !B* ?) )"),
-    "scf.for": ("^i = %l:index to %u:index step %s:index (? iter_args ( ^k=%n* ) -> ( !R* ) ?) {",),
+    "func.func": ("SYM ( (? ^b:* ?) ) (? -> !D ?) (? attributes {} ?) {", "WORD SYM ( (? !B* ?) )"),
+    "scf.for": (
+        "^i = %l:index to %u:index step %s:index (? iter_args ( ^k=%n* ) -> ( !R* ) ?) {",
+        "^i = %l to %u step %s (? iter_args ( ^k=%n* ) -> ( !R* ) ?) : !lus {",
+    ),
     "scf.if": ("%c:i1 (? -> ( !R* ) ?) {",),
     "scf.while": ("(? ( ^k=%n* ) ?) : ( (? !B* ?) ) -> ( (? !R* ?) ) {",),
     "^bb0": ("( ^b:* ) :",),
     "scf.yield": ("(? %a* : !a* ?)",),
     "scf.condition": ("( %c:i1 ) (? %a* : !a* ?)",),
-    "return": ("",),
+    "return": ("(? %a* : !a* ?)",),
     "arith.constant": _CONST,
     **{
         f"arith.{n}": (_BINARY,)
         for n in _names("""
-            addi subi muli divsi divui remsi minsi maxsi minui maxui andi ori xori
+            addi subi muli divsi divui remsi remui ceildivsi ceildivui floordivsi minsi maxsi minui maxui andi ori xori
         """)
     },
-    **{f"arith.{n}": (_BINARY,) for n in _names("shli shrsi shrui addf subf mulf divf remf maximumf minimumf")},
+    **{
+        f"arith.{n}": (_BINARY,)
+        for n in _names("shli shrsi shrui addf subf mulf divf remf maximumf minimumf maxnumf minnumf")
+    },
     **{
         f"arith.{n}": (_CAST,)
         for n in _names("""
-            index_cast extsi extui trunci sitofp uitofp fptosi fptoui extf truncf
+            index_cast index_castui extsi extui trunci sitofp uitofp fptosi fptoui extf truncf bitcast
         """)
     },
-    **dict.fromkeys(("arith.negf", "math.absf", "math.absi"), ("%a : !ar",)),
+    **dict.fromkeys(
+        ("arith.negf", *(f"math.{n}" for n in _names("absf absi exp sqrt rsqrt log sin cos tanh floor ceil erf"))),
+        ("%a : !ar",),
+    ),
+    "math.powf": (_BINARY,),
     "arith.cmpi": (_COMPARE,),
     "arith.cmpf": (_COMPARE,),
     "arith.select": ("%c:i1 , %a , %b : !abr",),
     "builtin.unrealized_conversion_cast": (_CAST,),
     "func.call": ("SYM ( %a* ) : ( !a* ) -> ( )",),
-    "pto.alloc_tile": ("(? addr = %p:i64 ?) valid_row = %m:index valid_col = %n:index : !r",),
-    "pto.alloc_multi_tile": ("valid_row = %m:index valid_col = %n:index : !r",),
+    "pto.alloc_tile": ("(? addr = %p:i64 ?) (? valid_row = %m:index ?) (? valid_col = %n:index ?) : !r",),
+    "pto.alloc_multi_tile": ("(? addr = %p:i64 ?) (? valid_row = %m:index ?) (? valid_col = %n:index ?) : !r",),
     "pto.multi_tile_get": ("%a [ %x:index ] : !a -> !r",),
     "pto.make_tensor_view": ("%a , shape = [ %d*:index ] , strides = [ %t*:index ] { layout = # } : !r",),
     "pto.partition_view": ("%a , offsets = [ %o*:index ] , sizes = [ %s*:index ] : !a -> !r",),
@@ -106,7 +117,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "pto.sync.set": _EVENT,
     "pto.sync.wait": _EVENT,
     "pto.syncall": ("( (? %a* : !a* ?) ) mode = # , core_type = #",),
-    "pto.tgather": (*_DPS, "ins ( %i , {} : !i , STR ) outs ( %o : !o )"),
+    **dict.fromkeys(("pto.tgather", "pto.tscatter"), (*_DPS, "ins ( %i , {} : !i , STR ) outs ( %o : !o )")),
     '"pto.ttri"': ("( %v:i32 , %o ) {} : ( i32 , !o ) -> ( )",),
     '"pto.trandom"': ("( %i* ) {} : ( !i* ) -> ( )",),
     **{
@@ -115,13 +126,13 @@ FORMS: dict[str, tuple[str, ...]] = {
             mgather mscatter tabs tadd taddc tadds taddsc tand tands tci tcmp tcmps tcolargmax
             tcolargmin tcolexpand tcolexpandadd tcolexpanddiv tcolexpandexpdif tcolexpandmax
             tcolexpandmin tcolexpandmul tcolexpandsub tcolmax tcolmin tcolprod tcolsum tconcat tcvt
-            tdiv tdivs texp texpands textract tfillpad tfillpad_expand tfmod tfmods tgatherb tgemv
+            tdiv tdivs texp texpands textract tfillpad tfillpad_expand tfillpad_inplace tfmod tfmods tgatherb tgemv
             tgemv.acc tgemv.bias tget_scale_addr tinsert tload tlog tlrelu tmatmul tmatmul.acc
             tmatmul.bias tmatmul.mx tmatmul.mx.acc tmatmul.mx.bias tmax tmaxs tmin tmins tmov
             tmrgsort tmul tmuls tneg tnot tor tors tpartadd tpartmax tpartmin tpartmul tprelu
             trandom trecip trelu trem trems trowargmax trowargmin trowexpand trowexpandadd
             trowexpanddiv trowexpandexpdif trowexpandmax trowexpandmin trowexpandmul trowexpandsub
-            trowmax trowmin trowprod trowsum trsqrt tscatter tsel tsels tshl tshls tshr tshrs
+            trowmax trowmin trowprod trowsum trsqrt ttri tsel tsels tshl tshls tshr tshrs
             tsort32 tsqrt tstore tsub tsubc tsubs tsubsc ttrans txor txors
         """)
     },
@@ -130,11 +141,16 @@ OPERAND_KIND: dict[str, tuple[str, str]] = {  # what an op takes as group `a`, a
     **{
         f"arith.{n}": ("int", "int")
         for n in _names("""
-            addi subi muli divsi divui remsi minsi maxsi minui maxui andi ori
+            addi subi muli divsi divui remsi remui ceildivsi ceildivui floordivsi minsi maxsi minui maxui andi ori
         """)
     },
-    **{f"arith.{n}": ("int", "int") for n in _names("xori shli shrsi shrui extsi extui trunci index_cast")},
-    **{f"arith.{n}": ("float", "float") for n in _names("addf subf mulf divf remf maximumf minimumf negf extf truncf")},
+    **{
+        f"arith.{n}": ("int", "int") for n in _names("xori shli shrsi shrui extsi extui trunci index_cast index_castui")
+    },
+    **{
+        f"arith.{n}": ("float", "float")
+        for n in _names("addf subf mulf divf remf maximumf minimumf maxnumf minnumf negf extf truncf")
+    },
     "arith.cmpi": ("int", "any"),
     "arith.cmpf": ("float", "any"),
     "arith.sitofp": ("int", "float"),
@@ -332,6 +348,9 @@ def _types(groups: str, line: list[Token], at: int, read: Read) -> int:
             use.type, at = _type(line, at, read)
         return at
     text, at = _type(line, at, read)
+    if groups == "D":  # the type a function returns
+        read.literals.append(f"-> {text}")
+        return at
     for group in groups:
         if group == "r":
             read.results.append(text)

@@ -200,7 +200,8 @@ def _operation(line: list[Token], findings: Findings) -> Operation | None:
             return None
         for use, text in zip(found.group("n"), types, strict=True):
             use.type = text
-        bound = [(t, "index") for t, _ in bound[: len(bound) - len(carried)]]
+        counter = found.group("l")[0].type if head.text == "scf.for" else "index"
+        bound = [(t, counter) for t, _ in bound[: len(bound) - len(carried)]]
         bound += [(t, text) for (t, _), text in zip(carried, types, strict=True)]
     elif len(results) != len(found.results):
         findings.report(

@@ -12,7 +12,7 @@ _TOKEN = re.compile(
       | (?P<symbol>@[\w.$]+)
       | (?P<label>\^\w+)
       | (?P<arrow>->)
-      | (?P<number>-?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf\b|nan\b))
+      | (?P<number>0x[0-9A-Fa-f]+|-?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf\b|nan\b))
       | (?P<head>[!\#][A-Za-z][\w.]*)
       | (?P<word>[A-Za-z_][\w.]*)
       | (?P<angle>(?=<))

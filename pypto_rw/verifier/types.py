@@ -110,8 +110,6 @@ def _dense(kind: str, body: str) -> Type | str:
         return f"a {kind} has at least one dim"
     if body not in _BITS:
         return f"unknown element type {body}"
-    if kind == "tensor_view" and any(d is not None for d in dims):
-        return "a tensor view prints `?` for every dim"
     if kind == "local_array" and (len(dims) != 1 or not dims[0]):
         return "a local array has one positive extent"
     return Dense(kind, tuple(dims), body)
@@ -130,8 +128,8 @@ def _tile(body: str) -> Type | str:
         return f"unknown layout {fields['blayout']}/{fields['slayout']}"
     if fields["fractal"] not in ("32", "512", "1024"):
         return f"unknown fractal {fields['fractal']}"
-    if fields["pad"] not in ("0", "1", "2", "3") or compact != "1":
-        return "pad is 0 to 3 and compact, where printed, is 1"
+    if fields["pad"] not in ("0", "1", "2", "3") or compact not in ("0", "1", "2"):
+        return "pad is 0 to 3 and compact, where printed, 0 to 2"
     if not (fields["rows"].isdecimal() and fields["cols"].isdecimal()) or "0" in (fields["rows"], fields["cols"]):
         return "rows and cols are positive numbers"
     valid = [fields["v_row"], fields["v_col"]]

@@ -174,6 +174,8 @@ def check_values(function: Function, findings: Findings) -> dict[str, str]:
 
 def _literal_fits(literal: str, text: str) -> bool:
     if text in FLOATS:
+        if literal.startswith("0x"):
+            return int(literal, 16) < 1 << (32 if text == "f32" else 16)
         return "." in literal and literal.lstrip("-")[0].isdigit()
     if text == "vector<4xi16>":
         return literal == "dense<0>"

@@ -1,6 +1,6 @@
-"""Every tile, tensor, array, prefetch and memory-order op of the language has a rule file.
+"""Every tile, tensor, array, distributed, prefetch and memory-order op of the language has a rule file.
 
-The list is that of the op tables (ops-compute, ops-memory); `tile.alloc` only names an allocation and has no rules.
+The list is that of the op tables (ops-compute, ops-memory, distributed). `tile.alloc` only names memory: no rules.
 """
 
 from __future__ import annotations
@@ -13,6 +13,17 @@ OPS = [
     "array.create",
     "array.get_element",
     "array.update_element",
+    "pld.system.defer_wait",
+    "pld.system.get_comm_ctx",
+    "pld.system.notify",
+    "pld.system.nranks",
+    "pld.system.rank",
+    "pld.system.wait",
+    "pld.tile._remote_load_with_physical_tail_padding",
+    "pld.tile.get",
+    "pld.tile.put",
+    "pld.tile.remote_load",
+    "pld.tile.remote_store",
     "prefetch.async_prefetch",
     "prefetch.make_context",
     "prefetch.session",

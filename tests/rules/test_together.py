@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pypto_rw.engine import Engine
 from pypto_rw.rulebook import Rulebook
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("target", ["a2a3", "a5"])
@@ -16,3 +19,11 @@ def test_all_ops_load_together(target: str) -> None:
     assert len(ops) > 180
     for op in ops:
         assert engine.load_op(op), op
+
+
+def test_inequality_is_with_terms_that_exist() -> None:
+    """`(!= d (at n))` is silent while no `(at n)` was made; a file that says it makes the term itself."""
+    for path in sorted((ROOT / "rules").rglob("*.egg")):
+        text = path.read_text()
+        for term in re.findall(r"\(!= [^()]+ (\((?:at|dyn|Scalar|Array|Ptr|View|Tile|Opaque) [^()]*\))", text):
+            assert f") {term}) :" in text, f"{path.name}: no rule makes {term}"

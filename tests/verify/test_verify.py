@@ -140,10 +140,19 @@ def test_a_printed_kernel_is_accepted(text: str, target: str) -> None:
     assert verify(text, target=target) == []
 
 
+MILDER = {  # what an assembler takes all the same
+    "constant-not-at-head": Severity.note,
+    "duplicate-constant": Severity.note,
+    "read-before-write": Severity.warning,
+    "address-capacity": Severity.warning,
+}
+
+
 def _codes(text: str, target: str) -> list[str]:
     found = verify(text, target=target, filename="k.pto")
     for d in found:
-        assert d.severity is Severity.error and d.span and d.message and d.help and d.filename == "k.pto"
+        assert d.severity is MILDER.get(d.code, Severity.error)
+        assert d.span and d.message and d.help and d.filename == "k.pto"
         assert d.span.line <= len(text.splitlines())
     return [d.code for d in found]
 

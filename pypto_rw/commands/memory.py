@@ -1,0 +1,59 @@
+"""`pypto-rw memory`: the map of a kernel's memory, planned first where it is not yet."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from pypto_rw import api
+from pypto_rw.commands.files import complain, read, reason, write
+from pypto_rw.commands.options import chip_options
+from pypto_rw.diagnostics import CompileError
+from pypto_rw.memory.chart import charts
+from pypto_rw.memory.picture import as_html, as_text
+from pypto_rw.rulebook import Rulebook
+
+
+def memory(parser: argparse.ArgumentParser) -> None:
+    """The options of `memory`."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
+    chip_options(parser)
+    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    parser.add_argument("--html", metavar="OUT", help="write the map as a page to OUT instead")
+    parser.set_defaults(action=_memory)
+
+
+def _memory(options: argparse.Namespace) -> int:
+    texts = []
+    for file in options.files or ["-"]:
+        try:
+            texts.append(_shown(file, read(file), options))
+        except (OSError, UnicodeDecodeError) as error:
+            return complain(f"cannot read {file}: {reason(error)}")
+        except CompileError as error:
+            print(error, file=sys.stderr)
+            return 1
+    if options.html is None:
+        sys.stdout.write("\n".join(texts))
+        return 0
+    if len(texts) > 1:
+        return complain("--html takes one kernel")
+    problem = write(options.html, texts[0])
+    return 0 if problem is None else complain(problem)
+
+
+def _shown(file: str, source: str, options: argparse.Namespace) -> str:
+    staged = api.stop_after(
+        source,
+        stage="plan",
+        filename="<stdin>" if file == "-" else file,
+        target=options.target,
+        planner=options.planner,
+        rules=options.rules,
+    )
+    target = api.TARGETS[options.target]
+    found = charts(staged.module, planner=options.planner, target=target, rulebook=Rulebook(tuple(options.rules)))
+    if options.html is None:
+        return as_text(found)
+    return as_html(found, f"{'stdin' if file == '-' else os.path.basename(file)}, {target}, planner {options.planner}")

@@ -1,0 +1,135 @@
+"""Distinct instructions of a function as they are printed: what the assembler's rules look at.
+
+Two lines are one instruction when their template, the types of their operands, what operands are one value, the
+windows among them, and the integers that rules read (addresses modulo their alignment) are the same. An offset or
+an extent (an index) is not read: the rules of the op have checked it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pypto_rw import cache
+from pypto_rw.diagnostics import NOWHERE, Span
+
+_NAME = re.compile(r"%[\w.$]+")
+_DECLARES = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile", "pto.subview"})
+_LOCAL = frozenset({"pto.set_ffts", "pto.aic_initialize_pipe", "pto.aiv_initialize_pipe"})
+
+
+def _mnemonic(text: str) -> str:
+    """The instruction of a line."""
+    return (text.partition(" = ")[2] if text[0] == "%" else text).partition(" ")[0].partition("(")[0].strip('"')
+
+
+class Place:
+    """Where a line comes from: its printed location, the author's span, and the shape of the statement."""
+
+    __slots__ = ("shape", "span", "text")
+
+    def __init__(self, text: str = "", span: Span = NOWHERE, shape: str = "") -> None:
+        self.text, self.span, self.shape = text, span, shape
+
+
+class Printed:
+    """One distinct instruction: its text, where it was printed first, and what was known of its operands then."""
+
+    __slots__ = ("cut", "numbers", "place", "text", "types")
+
+    def __init__(
+        self, text: str, place: Place, types: dict[str, str], numbers: dict[str, int], cut: dict[str, int]
+    ) -> None:
+        self.text, self.place, self.types, self.numbers, self.cut = text, place, types, numbers, cut
+
+    @property
+    def name(self) -> str:
+        """The instruction."""
+        return _mnemonic(self.text)
+
+    def key(self) -> tuple[object, ...]:
+        """The instruction without its names, as another process would see it."""
+        order: dict[str, int] = {}
+        text = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", self.text)
+        return text, *((self.types.get(n), self.numbers.get(n), self.cut.get(n)) for n in order)
+
+
+class Distinct:
+    """The distinct instructions of one function, in the order of the text; `planned` where tiles have addresses."""
+
+    def __init__(self, planned: bool = True) -> None:
+        self.planned = planned
+        self.first: list[Printed] = []
+        self.tiles: dict[str, Place] = {}  # where each tile is declared
+        self.settled: set[int] = set()  # templates of which one line tells all: a shape fixes types and handles
+        self._seen: dict[int, tuple[str, set[tuple[Any, ...]]]] = {}  # by template: what it declares, what was noted
+        self._lines: set[tuple[Any, ...]] = set()
+        self._cut: dict[str, int] = {}
+
+    def note(
+        self,
+        template: Sequence[Any],
+        names: list[str],
+        text: str,
+        place: Place,
+        types: Mapping[str, str],
+        numbers: Mapping[str, tuple[int, object]],
+    ) -> None:
+        """A line; `names` are its result and its operands, `numbers` the integers and what of them tells lines apart.
+
+        It need not be called again for a template that is settled."""
+        key: tuple[Any, ...] = tuple(map(types.get, names))
+        numbered = not numbers.keys().isdisjoint(names)
+        if numbered:
+            key = (*key, *[numbers[n][1] for n in names if n in numbers])
+        if len(set(names)) < len(names):
+            key = (*key, *map(names.index, names))
+        if self._cut:
+            self.settled.clear()
+            key = (*key, *map(self._cut.get, names))
+        found = self._seen.get(id(template))
+        if found is None:
+            name = _mnemonic(text)
+            found = self._seen[id(template)] = (name if name in _DECLARES else "", set())
+            # The addresses of a function are constants before its first line.
+            settles = not any(type_ == "i64" for type_ in map(types.get, numbers)) if self.planned else False
+            if not (numbered or self._cut or (found[0] and (found[0] == "pto.subview" or not settles))):
+                self.settled.add(id(template))
+        declares_what, seen = found
+        if key not in seen:
+            seen.add(key)
+            order: dict[str, int] = {}
+            bare = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", text)
+            if (line := (bare, *key)) not in self._lines:  # two templates may print one line
+                self._lines.add(line)
+                known = {n: types[n] for n in order if n in types}
+                read = {n: numbers[n][0] for n in names if n in numbers}
+                self.first.append(Printed(text, place, known, read, {n: self._cut[n] for n in names if n in self._cut}))
+        if declares_what == "pto.subview":
+            part, whole = (re.search(r" cols=(\d+),", types.get(n, "")) for n in names[:2])
+            if part and whole and part[1] != whole[1]:
+                self._cut[names[0]] = int(whole[1])
+        elif declares_what:
+            self.tiles[names[0]] = place
+
+    def constant(self, text: str, place: Place, name: str, type_: str) -> None:
+        """A constant that rules look at."""
+        self.first.append(Printed(text, place, {name: type_}, {}, {}))
+
+
+class PrintedFunction:
+    """A function's distinct instructions; `lines` are its text where the assembler plans its memory, else empty."""
+
+    __slots__ = ("distinct", "kernel", "lines", "name")
+
+    def __init__(self, name: str, kernel: str | None, distinct: Distinct, lines: list[str]) -> None:
+        self.name, self.kernel, self.distinct, self.lines = name, kernel, distinct, lines
+
+    def keyed(self, version: str, unit: Sequence[PrintedFunction]) -> Iterator[tuple[str, Printed]]:
+        """Every instruction with a key of all that its verdict depends on."""
+        present = sorted(_LOCAL & {p.name for p in self.distinct.first})
+        for printed in self.distinct.first:
+            around: object = None
+            if printed.name == "pto.import_reserved_buffer":
+                around = sorted(p.text for f in unit for p in f.distinct.first if p.name == "pto.reserve_buffer")
+            yield cache.digest(version, self.kernel, present, around, printed.key()), printed
