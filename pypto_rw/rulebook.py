@@ -28,6 +28,8 @@ CORE = (
     "core/alloc",
     "core/slots",
     "core/families",
+    "core/annotations",
+    "core/overlaps",
     "core/scalar",
 )
 

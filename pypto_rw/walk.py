@@ -574,6 +574,8 @@ class Walker:
             self._within[id(t)] = t  # the reference keeps the id valid
         for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
             n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
+            if isinstance(most, ir.Int) and most.value <= 0:
+                raise Refused("tile-extent", f"{name}: an extent of a tile must be positive; got {most.value}")
             if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:
                 raise Refused("valid-extent", f"{name}: the valid extent {n.value} is not within 0..{most.value}")
         old = self.values.get(name)
@@ -743,6 +745,21 @@ class Walker:
             yield self.shaper.scalar(value)
             return
         found, carried = self._operand_value(value), self.values[carry.name]
+        if found is None or kind_of(found.type) != carry.kind:
+            raise Refused(
+                "carry-kind",
+                f"the loop carries {carry.name}, {kind_name(carry.type)}, but yields "
+                f"{kind_name(found.type) if found is not None else 'a scalar'}",
+                end.span,
+                "yield what is carried on, of one kind with its initial value",
+            )
+        if carry.kind == "tile" and signature_of(found.type) != signature_of(carried.type):
+            raise Refused(
+                "carry-type",
+                f"the loop carries {carry.name} as one type of tile, but yields another",
+                end.span,
+                "yield a tile of the shape, dtype and layout of the initial value",
+            )
         if carry.kind == "tensor":
             self._one_window(carry.name, carried, found, "the loop carries one and yields the other", end.span)
         both = found.place if found else None, carried.place
@@ -783,6 +800,7 @@ class Walker:
         sources = []
         copies: tuple[list[Instance], list[Instance]] = ([], [])
         for k, name in enumerate(names):
+            self._one_kind(name, ends, k)
             merges.append(self._merge(name, ends, k))
             self.merged[name] = self.values[name]
             source = values[0][k]
@@ -841,16 +859,51 @@ class Walker:
                 return signature is not None and not any(signature.trait(t) for t in views)
         return False
 
+    def _one_kind(self, name: str, ends: tuple[ir.Yield | None, ir.Yield | None], k: int) -> None:
+        """Refused: the branches yield values that cannot be one after the `if`."""
+        if ends[0] is None or ends[1] is None:
+            return
+        values = ends[0].values[k], ends[1].values[k]
+        found = [self._operand_value(v) for v in values]
+        kinds = ["scalar" if f is None else kind_of(f.type) for f in found]
+        if kinds[0] != kinds[1]:
+            raise Refused(
+                "merge-kind",
+                f"{name} is {_a(kinds[0])} in one branch and {_a(kinds[1])} in the other",
+                ends[1].span,
+                "yield values of one kind",
+            )
+        if kinds[0] == "scalar":
+            dtypes = [self.shaper.dtype(v) for v in values]
+            if dtypes[0] is not dtypes[1]:
+                raise Refused(
+                    "merge-dtype",
+                    f"{name} is {dtypes[0].value} in one branch and {dtypes[1].value} in the other",
+                    ends[1].span,
+                    "convert one with pl.cast",
+                )
+        if kinds[0] == "tensor":
+            roots = [f.root for f in found if f is not None and not getattr(f.type, "distributed", False)]
+            if len(roots) == 2 and None not in roots and roots[0] != roots[1]:  # windows: see _merge
+                raise Refused(
+                    "merge-tensor",
+                    f"{name} is {roots[0]} in one branch and {roots[1]} in the other: a tensor is chosen before a "
+                    "kernel runs",
+                    ends[1].span,
+                    "write both branches with their own tensor",
+                )
+
     def _copied(self, name: str, value: ir.Expr, out: list[Instance]) -> None:
         """A branch's tile that is somewhere else than the merged handle is copied into it."""
         merged, found = self.values[name], self._operand_value(value)
-        if (
-            self.addresses
-            or not isinstance(merged.type, ir.TileType)
-            or found is None
-            or not isinstance(value, ir.Name)
-        ):
+        if not isinstance(merged.type, ir.TileType) or found is None or not isinstance(value, ir.Name):
             return
+        if not isinstance(found.type, ir.TileType) or signature_of(found.type) != signature_of(merged.type):
+            raise Refused(
+                "merge-type",
+                f"{name} is one type of tile, but a branch yields another: {value.id}",
+                help="yield tiles of one shape, dtype and layout from both branches",
+            )
         what = 1 if self.addresses else 2  # the bytes, or the handle
         if merged.place and found.place and merged.place[what] != found.place[what]:
             out.append(self.shaper.copy(value.id, name))
@@ -890,6 +943,10 @@ class Walker:
             full = replace(t, view=replace(t.view or ir.TileView(), valid=None))
             merged = replace(merged, type=full)
         return Merge(name, kind, t, self._alloc(name, merged), narrow)
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 _INSTEAD = {

@@ -86,6 +86,30 @@ else:
     ),
     "carry without a yield": "for j, (w,) in pl.range(4, init_values=(0,)):\n    pl.system.bar_v()",
     "more yields than carries": "for j, (w,) in pl.range(4, init_values=(0,)):\n    z, q = pl.yield_(w, w)",
+    "carry of another kind": "for j, (w,) in pl.range(4, init_values=(t,)):\n    z = pl.yield_(n)",
+    "carry of another type": """
+for j, (w,) in pl.range(4, init_values=(t,)):
+    q: <8x64 FP32 a> = pl.tile.load(x, [0, 0], [8, 64])
+    z: <8x64 FP32 a> = pl.yield_(q)
+pl.tile.store(z, [0, 0], y)""",
+    "branches of two kinds": "if n < 3:\n    z = pl.yield_(t)\nelse:\n    z = pl.yield_(y)",
+    "branches of two dtypes": "if n < 3:\n    z = pl.yield_(k)\nelse:\n    z = pl.yield_(n)",
+    "branches of two tensors": """
+if n < 3:
+    z: <16x64 FP32> = pl.yield_(x)
+else:
+    z: <16x64 FP32> = pl.yield_(y)""",
+    "branches of two types": """
+if n < 3:
+    z: <16x64 FP32 a> = pl.yield_(t)
+else:
+    q: <8x64 FP32 c> = pl.tile.load(x, [0, 0], [8, 64])
+    z: <16x64 FP32 a> = pl.yield_(q)
+pl.tile.store(z, [0, 0], y)""",
+    "tile of three axes": "u: <2x8x64 FP32 c> = pl.tile.create([2, 8, 64], dtype=pl.FP32)",
+    "valid shape that is lost": """
+u: <16x64 FP32 c, valid_shape=[8, 64]> = pl.tile.load(x, [0, 0], [16, 64], [8, 64])
+w: <16x64 FP32 b> = pl.tile.exp(u)""",
     "loop to be unrolled": "for j in pl.unroll(4):\n    pl.system.bar_v()",
     "loop to be pipelined": "for j in pl.pipeline(4, stage=2):\n    pl.system.bar_v()",
     "break": "for j in pl.range(4):\n    break",
