@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.allocation import needs_plan
 from pypto_rw.assembler import assembler_warnings
+from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.engine import Engine
@@ -125,12 +127,26 @@ def _ready(
 ) -> tuple[ir.Module, Settings]:
     """The module after the stages (or after the stage `until`), and the settings it is printed with."""
     if any(windows_and_contexts(f)[0] for f in module.functions):
-        from pypto_rw.composites import composite, expanded  # only kernels with windows need it
+        from pypto_rw.composites import composite, expanded, with_contexts  # only kernels with windows need it
 
         if any(map(composite, module.functions)):
             module = expanded(module, filename=task.filename, source=task.source)
             settings = replace(settings, marks=True)
-    return run(module, task, until=until), settings
+        elif (made := tuple(map(with_contexts, module.functions))) != module.functions:
+            module = replace(module, functions=made)
+            settings = replace(settings, marks=True)
+        elif not any(lacks_types(f) or needs_plan(f) for f in module.functions):
+            return module, settings  # a pass gave it its contexts after all that the stages do
+    written = {f.name for f in module.functions}
+    module = run(module, task, until=until)
+    if any(windows_and_contexts(f)[0] for f in module.functions if f.name not in written):  # made of scopes
+        from pypto_rw.composites import with_contexts
+        from pypto_rw.deferred import as_waiter
+
+        book = task.engine.rulebook
+        made = tuple(f if f.name in written else as_waiter(with_contexts(f), book) for f in module.functions)
+        return replace(module, functions=made), replace(settings, marks=True)
+    return module, settings
 
 
 def _compiled(

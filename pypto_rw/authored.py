@@ -36,6 +36,11 @@ def needs_types(function: ir.Function) -> bool:
         return False
     if function.kind == "InCore":
         return True
+    return lacks_types(function)
+
+
+def lacks_types(function: ir.Function) -> bool:
+    """Whether a function lacks a type or a full name, or assigns a name that is visible already."""
     return _lacks(function.body, {p.name for p in function.params})
 
 

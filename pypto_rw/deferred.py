@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
+from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
 
@@ -47,6 +48,14 @@ def faults(function: ir.Function, book: Rulebook) -> Iterator[Refused]:
             checker.loop or first.span,
             "register fewer counters, or let one counter count more",
         )
+
+
+def as_waiter(function: ir.Function, book: Rulebook) -> ir.Function:
+    """A kernel made of a scope; one that registers completions is marked as the kernel that may."""
+    calls = [c for s in ir.statements(function.body) if (c := _call(s)) is not None]
+    if not any(_trait(book, c, "registers") is not None for c in calls):
+        return function
+    return replace(function, attrs=(*function.attrs, ("deferred_completion_waiter", ir.Bool(True))))
 
 
 class _Checker:

@@ -92,6 +92,7 @@ def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
         call = replace(call, args=(*call.args, last), kwargs=tuple(a for a in call.kwargs if a[0] != trailing))
     codes = {t[1:3]: int(t[3]) for t in signature.traits if t[0] == "code-name"}
     stamped = signature.trait("stamped") or ("", "")
+    written = {t[1]: ir.DType[t[2]] for t in signature.traits if t[0] == "written-as"}
     arguments = bind(call, signature)
     new: dict[int, ir.Expr] = {}
     for p in signature.parameters:
@@ -103,6 +104,8 @@ def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
         elif isinstance(expr, ir.Int | ir.Float) and p.name == stamped[0]:
             dtype = asker.shaper.like(p, signature, arguments)
             new[id(expr)] = _stamped(expr, dtype, call) if dtype is not None else expr
+        elif isinstance(expr, ir.Int) and expr.dtype is ir.DType.INDEX and p.name in written:
+            new[id(expr)] = replace(expr, dtype=written[p.name])
         elif isinstance(expr, ir.Int) and expr.dtype is ir.DType.INDEX and p.like is not None:
             new[id(expr)] = asker.shaper.adopted(expr, p, signature, arguments)
     if not new:
