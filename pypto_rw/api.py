@@ -76,14 +76,12 @@ def lower(
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
-    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
-    with paused():
-        whole = parse(source, filename=filename)
-        module = run(_chosen(whole, functions, filename), task)
-    staged = {f.name: f for f in module.functions}
-    unit = tuple(staged.get(f.name, f) for f in whole.functions)
-    text, found = _text(module, settings, rules, source, unit, ptoas=ptoas, assembler_checks=assembler_checks)
-    return Lowered(text, (*task.notes, *found), module)
+    whole = parse(source, filename=filename)
+    chosen = _chosen(whole, functions, filename)
+    unit = whole.functions if functions is not None else None
+    return _compiled(
+        chosen, settings, planner, rules, source, unit=unit, ptoas=ptoas, assembler_checks=assembler_checks
+    )
 
 
 def stop_after(
@@ -93,6 +91,7 @@ def stop_after(
     filename: str = "<string>",
     target: str = "a2a3",
     planner: str = "pypto",
+    reference: bool = False,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
 ) -> Staged:
@@ -101,12 +100,14 @@ def stop_after(
     The text reads back as the same module, and lowers to the same `.pto` but for source places. Raises as `lower`."""
     from pypto_rw.syntax import write  # only this function prints modules
 
-    _require(target, planner, ASSEMBLERS[0])
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
-    task = Task(Rulebook(tuple(rules)), TARGETS[target], planner, filename, source)
-    with paused():
-        module = run(_chosen(parse(source, filename=filename), functions, filename), task, until=stage)
+    _require(target, planner, ASSEMBLERS[0])
+    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
+    chosen = _chosen(parse(source, filename=filename), functions, filename)
+    with paused(), _engine(settings, rules) as engine:
+        task = Task(engine, settings.target, planner, filename, source)
+        module, _ = _ready(chosen, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
 
 
@@ -119,27 +120,37 @@ def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -
     return replace(module, functions=tuple(f for f in module.functions if f.name in set(functions)))
 
 
-def _text(
-    module: ir.Module,
-    settings: Settings,
-    rules: Sequence[str | Path],
-    source: str,
-    unit: tuple[ir.Function, ...] | None = None,
-    *,
-    ptoas: str,
-    assembler_checks: bool = True,
-) -> tuple[str, tuple[Diagnostic, ...]]:
-    """MLIR text of the kernels of `module`, and what the assembler would refuse of it.
-
-    `unit`: all functions compiled together, where `module` has only some."""
+def _ready(
+    module: ir.Module, settings: Settings, task: Task, *, until: str | None = None
+) -> tuple[ir.Module, Settings]:
+    """The module after the stages (or after the stage `until`), and the settings it is printed with."""
     if any(windows_and_contexts(f)[0] for f in module.functions):
         from pypto_rw.composites import composite, expanded  # only kernels with windows need it
 
         if any(map(composite, module.functions)):
-            module = expanded(module, filename=settings.filename, source=source)
+            module = expanded(module, filename=task.filename, source=task.source)
             settings = replace(settings, marks=True)
+    return run(module, task, until=until), settings
+
+
+def _compiled(
+    module: ir.Module,
+    settings: Settings,
+    planner: str,
+    rules: Sequence[str | Path],
+    source: str,
+    *,
+    unit: tuple[ir.Function, ...] | None = None,
+    ptoas: str,
+    assembler_checks: bool = True,
+) -> Lowered:
+    """A parsed module through the stages, as text, with what the assembler would refuse of it.
+
+    `unit`: all functions compiled together, where `module` has only some."""
     try:
         with paused(), _engine(settings, rules) as engine:
+            task = Task(engine, settings.target, planner, settings.filename, source)
+            module, settings = _ready(module, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
                 printed,
@@ -152,7 +163,7 @@ def _text(
             )
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
-        return text, tuple(found)
+        return Lowered(text, (*task.notes, *found), module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
@@ -201,9 +212,8 @@ def build(
     assembler = None
     if not skip_ptoas:
         assembler = wrapper.Assembler(wrapper.locate(ptoas), settings.target, settings.addresses)
-    task = Task(Rulebook(tuple(rules)), settings.target, planner, filename, source)
     plan = wrapper.Plan(
-        lambda module: _accepted(run(module, task), settings, rules, source, ptoas_version),
+        lambda module: _accepted(module, settings, planner, rules, source, ptoas_version),
         assembler,
         settings.target,
         wanted,
@@ -216,13 +226,16 @@ def build(
     return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
 
 
-def _accepted(module: ir.Module, settings: Settings, rules: Sequence[str | Path], source: str, ptoas: str) -> str:
+def _accepted(
+    module: ir.Module, settings: Settings, planner: str, rules: Sequence[str | Path], source: str, ptoas: str
+) -> str:
     """The text of a unit that the assembler takes. CompileError for another, but for one made to compare with the
     reference build."""
-    text, found = _text(module, settings, rules, source, ptoas=ptoas, assembler_checks=not settings.reference)
-    if any(d.severity is Severity.warning for d in found):
-        raise CompileError(as_errors(found), source)
-    return text
+    checks = not settings.reference
+    done = _compiled(module, settings, planner, rules, source, ptoas=ptoas, assembler_checks=checks)
+    if any(d.severity is Severity.warning for d in done.diagnostics):
+        raise CompileError(as_errors(done.diagnostics), source)
+    return done.mlir
 
 
 def check(

@@ -66,26 +66,27 @@ class EGraph:
         A few shapes at a time, forgotten afterwards: joins over one e-graph grow with the square of its shapes."""
         return [d for k in range(0, len(shapes), _TOGETHER) for d in self._rewrite(types, shapes[k : k + _TOGETHER])]
 
+    def ask(
+        self, types: Sequence[str], shape: str
+    ) -> tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]:
+        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg."""
+        self.load("core/stages")
+        with self._alone(types, [shape], "question"):
+            for ruleset in ("facts", "deduce", "check", "legalize"):
+                self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
+            deduced = self._table("deduced-of").get(0)
+            findings = [(*finding,) for (_, _, *finding), _ in self._rows("report")]
+            legal = sorted((key[2] for key, _ in self._rows("legal-of")), key=str)
+        return deduced, tuple(_distinct(findings)), tuple(legal)
+
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
-        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
-        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
-        lines += [f"(set (shape {k}) {s})" for k, s in enumerate(shapes)]
-        try:
-            self._text("(push)")
-            self._include_text("\n".join(lines))
+        with self._alone(types, shapes, "shape"):
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
             findings: dict[int, list[tuple[str, Term, str, str]]] = {}
             for (_, k, *finding), _ in self._rows("report"):
                 findings.setdefault(k, []).append((*finding,))
-            self._text("(pop)")
-        except CompileError:
-            raise
-        except BaseException as error:
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                raise
-            raise InternalError(f"the rules failed: {error}") from error
         return [
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
@@ -94,6 +95,24 @@ class EGraph:
             )
             for k in range(len(shapes))
         ]
+
+    @contextlib.contextmanager
+    def _alone(self, types: Sequence[str], shapes: Sequence[str], table: str) -> Iterator[None]:
+        """The shapes, numbered from 0 in the function `table`; the e-graph forgets them and all they made."""
+        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
+        lines += [f"(set ({table} {k}) {s})" for k, s in enumerate(shapes)]
+        try:
+            self._text("(push)")
+            self._include_text("\n".join(lines))
+            yield
+            self._text("(pop)")
+        except CompileError:
+            raise
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise InternalError(f"the rules failed: {error}") from error
 
     # -------------------------------------------------------------------------------- rules
 

@@ -40,6 +40,15 @@ class Rewritten:
     findings: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the rules say of an op before memory is planned: its type, its refusals, what stands for it."""
+
+    deduced: Term | None
+    findings: tuple[Finding, ...]
+    legal: tuple[Term, ...]
+
+
 class Engine:
     """The rules for one target; remembers every shape it has rewritten.
 
@@ -56,13 +65,14 @@ class Engine:
         watch: bool = False,
     ) -> None:
         self.rulebook = rulebook
-        self._target, self._facts, self._watch = target, facts, watch
+        self.target, self._facts, self._watch = target, facts, watch
         self._shelf = shelf
         self._graph: EGraph | None = None
         self._ops: dict[str, bool] = {}
         self._types: dict[str, int] = {}
         self._type_texts: list[str] = []
         self._results: dict[str, Rewritten] = {}
+        self._answers: dict[str, Answer] = {}
 
     # ------------------------------------------------------------------------------- shapes
 
@@ -102,9 +112,7 @@ class Engine:
         if not new:
             return
         graph = self._egraph()
-        for op, found in self._ops.items():  # those that the shelf knew
-            if found:
-                graph.load(op.replace(".", "/"))
+        self._load_known(graph)
         forms = self.rulebook.forms
         for s, derived in zip(new, graph.rewrite(self._type_texts, new), strict=True):
             template = compile_code(derived.code, forms) if derived.code is not None and not derived.findings else None
@@ -113,6 +121,12 @@ class Engine:
             if self._shelf is not None:
                 steps = None if template is None else (template.steps, template.slots)
                 self._shelf.put(self._owner(s), self._spelled(s), (steps, derived.deduced, derived.findings))
+
+    def _load_known(self, graph: EGraph) -> None:
+        """Load the ops that only the shelf knew."""
+        for op, found in self._ops.items():
+            if found:
+                graph.load(op.replace(".", "/"))
 
     def _fetched(self, shape: str) -> bool:
         assert self._shelf is not None
@@ -123,6 +137,17 @@ class Engine:
         template = None if steps is None else Template(*steps)
         self._results[shape] = Rewritten(template, deduced, tuple(Finding(*f) for f in findings))
         return True
+
+    def ask(self, shape: str) -> Answer:
+        """The type, the refusals and the legalizations of one shape; nothing is lowered."""
+        known = self._answers.get(shape)
+        if known is not None:
+            return known
+        graph = self._egraph()
+        self._load_known(graph)
+        deduced, findings, legal = graph.ask(self._type_texts, shape)
+        answer = self._answers[shape] = Answer(deduced, tuple(Finding(*f) for f in findings), legal)
+        return answer
 
     def result(self, shape: str) -> Rewritten:
         """What the rules said of a shape that went through `rewrite`."""
@@ -172,7 +197,7 @@ class Engine:
         if self._graph is None:
             from pypto_rw.egraph import EGraph
 
-            self._graph = EGraph(self.rulebook, target=self._target, facts=self._facts)
+            self._graph = EGraph(self.rulebook, target=self.target, facts=self._facts)
             self._graph.watch = self._watch
         return self._graph
 

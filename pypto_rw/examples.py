@@ -11,14 +11,15 @@ from pypto_rw.engine import Engine
 from pypto_rw.lower import Settings, print_walked
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook, RuleFile
-from pypto_rw.syntax import parse
+from pypto_rw.syntax import parse, write
 from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Walker
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example of a rule file. `refuses` is the expected code, else `prints` the expected lines."""
+    """One example of a rule file. `refuses` is the expected code, `becomes` what stands for the statements before
+    memory is planned, else `prints` the expected lines."""
 
     file: RuleFile
     line: int
@@ -26,6 +27,7 @@ class Example:
     body: tuple[str, ...]
     prints: tuple[str, ...] = ()
     refuses: str | None = None
+    becomes: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -48,6 +50,7 @@ def examples(file: RuleFile) -> Iterator[Example]:
     head: tuple[int, str, tuple[str, ...]] | None = None
     body: list[str] = []
     prints: list[str] = []
+    becomes: list[str] = []
 
     def finished() -> Iterator[Example]:
         if head is None:
@@ -56,7 +59,7 @@ def examples(file: RuleFile) -> Iterator[Example]:
         if kind == "refuses":
             yield Example(file, line, words[:-1], tuple(body), refuses=words[-1] if words else "")
         else:
-            yield Example(file, line, words, tuple(body), tuple(prints))
+            yield Example(file, line, words, tuple(body), tuple(prints), becomes=tuple(becomes))
 
     for number, text in enumerate(file.text.splitlines(), 1):
         if not text.startswith(";!"):
@@ -65,12 +68,15 @@ def examples(file: RuleFile) -> Iterator[Example]:
         words = content.split()
         if words[:1] in (["example"], ["refuses"]) and not content.startswith("   "):
             yield from finished()
-            head, body, prints = (number, words[0], tuple(words[1:])), [], []
+            head, body, prints, becomes = (number, words[0], tuple(words[1:])), [], [], []
             current = body
         elif words == ["prints"]:
             current = prints
+        elif words == ["becomes"]:
+            current = becomes
         elif words and current is not None:
-            current.append(content.strip() if current is prints else content.removeprefix("   ").rstrip())
+            told = current is not body
+            current.append(content.strip() if told else content.removeprefix("   ").rstrip())
     yield from finished()
 
 
@@ -115,6 +121,8 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     )
     engine = runner.engine(target, facts)
     function = _function(example)
+    if example.becomes:
+        return _legalized(example, function, engine)
     memory = _Memory()
     params = tuple(replace(p, type=memory(p.name, p.type)) for p in function.params)
     function = replace(
@@ -159,6 +167,31 @@ def _one(example: Example, runner: Runner, target: str) -> str:
         got = [re.sub(r"!pto\.\w+<[^<>]*>", lambda m: short.get(m[0], m[0]), text) for text in printed]
         return "prints\n    " + "\n    ".join(got or ["nothing"])
     return ""
+
+
+def _legalized(example: Example, function: ir.Function, engine: Engine) -> str:
+    """What is wrong with what stands for the statements before memory is planned."""
+    from pypto_rw.front.legal import Legalizer  # only these examples need the front stages
+    from pypto_rw.front.typed import Typer
+
+    params = tuple(
+        replace(p, type=replace(p.type, space=ir.Space.Vec))
+        if isinstance(p.type, ir.TileType) and p.type.space is None
+        else p
+        for p in function.params
+    )
+    function = replace(function, params=params, kind="AIV" if "AIV" in example.words else "InCore")
+    typer = Typer(engine, function, surroundings_of(function, (function,)), "example")
+    typed = typer.function()
+    legalizer = Legalizer(engine, typed, surroundings_of(typed, (typed,)), "example")
+    legal = legalizer.function() if not typer.diagnostics else typed
+    if refused := [*typer.diagnostics, *legalizer.diagnostics]:
+        return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in refused)
+    plain = tuple(replace(s, type=None) if isinstance(s, ir.Assign) else s for s in legal.body)
+    text = write(ir.Module(None, (replace(legal, body=plain),))).splitlines()
+    start = next(k for k, line in enumerate(text) if line.startswith("def "))
+    became = tuple(line.strip() for line in text[start + 1 :])
+    return "" if became == example.becomes else "becomes\n    " + "\n    ".join(became)
 
 
 _WORDS = re.compile(r"(?<![\w.])(?:(Tile|Tensor|Window|Scalar|Array|TileView|TensorView|MemRef)(?=[\[(])|(\w+))")

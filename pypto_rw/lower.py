@@ -54,7 +54,9 @@ def lower_module(
     members = _checked_windows(module.functions, engine, settings, diagnostics)
     # the unit as it is lowered: members whose signals were put in order stand for the ones written
     ordered = {f.name: f for f in members}
-    unit = tuple(ordered.get(f.name, f) for f in unit) if unit is not None else members
+    known = {f.name for f in unit or ()}
+    made = (f for f in members if f.name not in known)  # by the stages, out of scopes
+    unit = (*(ordered.get(f.name, f) for f in unit or ()), *made)
     functions = sorted(members, key=lambda f: f.name)
     walked: list[Walked] = []
     walkers: list[Walker] = []

@@ -10,16 +10,17 @@ from collections.abc import Callable
 
 from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
+from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.engine import Engine
 from pypto_rw.records import dataclass, field, replace
-from pypto_rw.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote."""
 
-    rulebook: Rulebook
+    engine: Engine
     target: str
     planner: str
     filename: str = "<string>"
@@ -27,8 +28,21 @@ class Task:
     notes: list[Diagnostic] = field(default_factory=list)
 
 
+def types(module: ir.Module, task: Task) -> ir.Module:
+    """Full op names, one call a statement, a type at every variable."""
+    if not any(map(needs_types, module.functions)) and not is_tensor_level(module):
+        return module
+    from pypto_rw.front.stages import typed
+
+    return typed(module, task.engine, filename=task.filename, source=task.source)
+
+
 def legalize(module: ir.Module, task: Task) -> ir.Module:
-    """The tile-level module in the form the planner reads: index expressions as the reference has them."""
+    """Every op one that the target has, every tile where its ops read it, indices as the reference has them."""
+    if any(map(needs_legal, module.functions)):
+        from pypto_rw.front.stages import legal
+
+        module = legal(module, task.engine, filename=task.filename, source=task.source)
     if not any(needs_plan(f) for f in module.functions):
         return module
     from pypto_rw.simplify import simplify as simplified
@@ -46,14 +60,14 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
         module,
         planner=task.planner,
         target=task.target,
-        rulebook=task.rulebook,
+        rulebook=task.engine.rulebook,
         filename=task.filename,
         source=task.source,
         notes=task.notes,
     )
 
 
-STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"legalize": legalize, "plan": plan}
+STAGES: dict[str, Callable[[ir.Module, Task], ir.Module]] = {"type": types, "legalize": legalize, "plan": plan}
 
 
 def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module:

@@ -139,6 +139,7 @@ class RuleFile:
 _FACT = re.compile(
     r'(?:^|(?<=\) ))\(([a-z][\w/-]*) "([^"\n]*)"((?: (?:"(?:[^"\\\n]|\\.)*"|-?\d+|\(\w[\w-]*\)))*)\)', re.M
 )
+_SURFACE = re.compile(r'^\(surface "([^"]+)" "([^"]+)" "([^"]*)"\)', re.M)
 _RULE = re.compile(r"^\((?:rule|rewrite|birewrite|datatype|constructor|function|relation|sort|ruleset)\b")
 _ARGUMENT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(-?\d+)|\((\w[\w-]*)\)')
 _UNESCAPE = re.compile(r'\\([\\"n])')
@@ -190,6 +191,24 @@ class Rulebook:
             if known is not None:
                 self.signatures[op] = known
         return known
+
+    @cached_property
+    def surfaces(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        """Ops by the name that authors write: `(surface "tile.adds" "add" "tile scalar")`, the more specific first.
+
+        The last word of a fact says which kinds the leading arguments have."""
+        found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        seen: set[str] = set()
+        from pathlib import Path
+
+        for folder in map(Path, self.folders):
+            for path in sorted(folder.rglob("*.egg")):
+                name = path.relative_to(folder).as_posix()
+                if name not in seen:
+                    seen.add(name)
+                    for m in _SURFACE.finditer(path.read_text(errors="replace")):
+                        found.setdefault(m[2], []).append((m[1], tuple(m[3].split())))
+        return {name: sorted(ops, key=lambda op: -len(op[1])) for name, ops in found.items()}
 
     def names(self) -> list[str]:
         """Names of all files on the search path, sorted."""

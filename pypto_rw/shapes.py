@@ -16,6 +16,7 @@ from pypto_rw.engine import Engine
 from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
+from pypto_rw.syntax.parts import float_
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
@@ -97,12 +98,24 @@ class _Key:
     """A shape under construction: operand positions and run-time extents, numbered as they come."""
 
     operands: list[Operand] = field(default_factory=list)
+    sources: list[ir.Expr | None] = field(default_factory=list)  # the expression behind each operand
+    owners: list[str] = field(default_factory=list)  # the parameter each operand belongs to
     extents: list[ir.Expr] = field(default_factory=list)
     places: tuple[dict[object, int], dict[object, int], dict[object, int]] = field(default_factory=lambda: ({}, {}, {}))
 
-    def position(self, operand: Operand) -> int:
+    def position(self, operand: Operand, source: ir.Expr | None = None) -> int:
         self.operands.append(operand)
+        self.sources.append(source)
         return len(self.operands) - 1
+
+
+class Asked(NamedTuple):
+    """A call as a shape, with the expression and the parameter behind each operand, and its run-time extents."""
+
+    shape: str
+    sources: tuple[ir.Expr | None, ...]
+    owners: tuple[str, ...]
+    extents: tuple[ir.Expr, ...]
 
 
 class Shaper:
@@ -242,7 +255,7 @@ class Shaper:
     def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
         expr = self.resolved(expr)
         operand = self.scalar(expr)
-        k = key.position(operand)
+        k = key.position(operand, expr)
         if isinstance(operand, Const):
             if (literal or operand.dtype == "BOOL") and isinstance(operand.value, int):
                 if not -WIDE < operand.value < WIDE:
@@ -282,10 +295,27 @@ class Shaper:
         """Instance of a call whose result type is asked for, and the run-time extents its type may name."""
         return self._call(call, signature, lambda key: f"(res {self._interned('(untyped)')} (nowhere))", None)
 
-    def _call(
-        self, call: ir.Call, signature: Signature, result: Callable[[_Key], str], name: str | None
-    ) -> tuple[Instance, tuple[ir.Expr, ...]]:
+    def asked(self, call: ir.Call, signature: Signature, result: ir.Type | None) -> Asked:
+        """A call as a question before memory is planned."""
         key = _Key()
+        instance, extents = self._call(
+            call,
+            signature,
+            lambda key: f"(res {self._type_term(key, result) if result else self._interned('(untyped)')} (nowhere))",
+            None,
+            key,
+        )
+        return Asked(instance.shape, tuple(key.sources), tuple(key.owners), extents)
+
+    def _call(
+        self,
+        call: ir.Call,
+        signature: Signature,
+        result: Callable[[_Key], str],
+        name: str | None,
+        key: _Key | None = None,
+    ) -> tuple[Instance, tuple[ir.Expr, ...]]:
+        key = key or _Key()
         arguments = bind(call, signature)
         parts = []
         for p in signature.parameters:
@@ -293,8 +323,9 @@ class Shaper:
             if expr is None and p.default is not None and p.default in {q.name for q in signature.parameters}:
                 expr = arguments.get(p.default)
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
-                expr = self._adopted(expr, arguments.get(p.like))
+                expr = self.adopted(expr, p, signature, arguments)
             parts.append(self._argument(key, p, expr, call))
+            key.owners += [p.name] * (len(key.operands) - len(key.owners))
         res = result(key)
         if signature.generic:
             body = " ".join(x for x in parts if x != "(none)")
@@ -363,12 +394,25 @@ class Shaper:
         shape = f"(parameter {_vec(dims)} {_vec(strides)} {r})"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), param.name)
 
-    def _adopted(self, literal: ir.Int, like: ir.Expr | None) -> ir.Expr:
-        found = self.lookup(like.id) if isinstance(like, ir.Name) else None
-        dtype = getattr(found.type, "dtype", None) if found else None
+    def adopted(self, literal: ir.Int, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.Expr:
+        """A bare integer in the dtype that `p` is like: that of a parameter or an operand, or a dtype itself."""
+        dtype = self.like(p, signature, arguments)
         if dtype is None:
             return literal
-        return ir.Float(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
+        return float_(float(literal.value), dtype) if dtype in FLOATS else replace(literal, dtype=dtype)
+
+    def like(self, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.DType | None:
+        """The dtype that a constant for `p` takes; None when the signature names none."""
+        if p.like is None or p.like in ir.DType.__members__:
+            return ir.DType[p.like] if p.like else None
+        expr = arguments.get(p.like)
+        if isinstance(expr, ir.Symbol):
+            return ir.DType.__members__.get(expr.path.rsplit(".", 1)[-1])
+        if expr is None:
+            default = next((q.default for q in signature.parameters if q.name == p.like), None)
+            return ir.DType.__members__.get(default or "")
+        found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
+        return getattr(found.type, "dtype", None) if found else None
 
     def _argument(self, key: _Key, p: Parameter, expr: ir.Expr | None, call: ir.Call) -> str:
         if p.kind in CONTEXT_KINDS:
@@ -444,7 +488,7 @@ class Shaper:
                 self._require_integer(p, expr, call)
             return self._scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
-        k = key.position(Var(expr.id))
+        k = key.position(Var(expr.id), expr)
         return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
 
     def _require_integer(self, p: Parameter, expr: ir.Expr, call: ir.Call) -> None:

@@ -39,6 +39,8 @@ def type_of(term: Any, extents: tuple[ir.Expr, ...]) -> ir.Type:
         return ir.ScalarType(ir.DType[term[1][0]])
     if head == "Array":
         return ir.ArrayType((ir.Int(term[1]),), ir.DType[term[2][0]])
+    if head == "Pair":
+        return ir.TupleType(tuple(type_of(t, extents) for t in term[1:]))
     if head == "Opaque":
         return ir.OpaqueType(term[1])
     raise InternalError(f"the rules deduced a type that has no text: {term}")

@@ -1,10 +1,9 @@
 """Faults that people reported, one kernel each: the numbers are the rows of the development report list, §1.1 to §1.9.
 
-What needs authored kernels or memory planning is tested with those: the typing of literals in expressions (1), result
-types without annotations (9, 13), slices in authored loops (16, 17), tensor-level assemble (20, 21), tensor.slice and
-tensor.transpose (27), the row-major repair (29), the splitting of a mixed kernel (47), the stamping of frees (48), the
-binding of scales (55).
-Memory planning (22, 43 to 46) is in tests/memory/test_reports.py.
+Memory planning (22, 43 to 46) is in tests/memory/test_reports.py. What needs authored kernels is tested with those:
+the typing of literals in expressions (1), result types without annotations (9, 13), slices in authored loops (16,
+17), tensor-level assemble (20, 21), tensor.slice and tensor.transpose (27), the row-major repair (29), the splitting
+of a mixed kernel (47), the stamping of frees (48), the binding of scales (55).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
     if options.stop_after:
-        staged = _guarded(file, options, api.stop_after, stage=options.stop_after)
+        staged = _guarded(file, options, api.stop_after, stage=options.stop_after, reference=options.reference)
         if isinstance(staged, int):
             return staged, None
         if staged[1].diagnostics:

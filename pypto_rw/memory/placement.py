@@ -153,7 +153,7 @@ def _note_relaxed(
                     "their stages do not fit side by side: the stages wait for each other",
                     place(second.home) if second.home is not None else NOWHERE,
                     "use smaller tiles or fewer stages",
-                    severity=Severity.warning,
+                    severity=Severity.note,
                     function=tree.function.name,
                 )
             )

@@ -66,7 +66,7 @@ def pypto(tree: Tree, notes: list[Diagnostic]) -> None:
                 "stages wait for each other",
                 tree.function.span,
                 "use smaller tiles or fewer stages",
-                severity=Severity.warning,
+                severity=Severity.note,
                 function=tree.function.name,
             )
         )

@@ -49,3 +49,11 @@ def test_the_facts_of(name: str) -> None:
     conditions += [m for head, a in found if head == "demand" for m in re.findall(r"\{([^{}]*)\}", a[6])]
     for condition in conditions:
         holds(condition, lambda name: None)  # ValueError for one that cannot be read
+
+
+def test_the_facts_are_egglog() -> None:
+    from egglog import bindings
+
+    graph = bindings.EGraph()
+    for name in ("core/assembler", *_NAMES, "target/assembler-memory", "target/ptoas-0.60"):
+        graph.run_program(*graph.parse_program(_file(name).text, name))

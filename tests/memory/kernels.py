@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from random import Random
 
 from hypothesis import strategies as st
+
+from pypto_rw.records import dataclass, field
 
 Shape = tuple[int, int, str]
 
@@ -62,7 +63,7 @@ class Vector:
     def block(self, depth: int, seen: list[Tile], size: int, nesting: int) -> None:
         """Statements of one block; what they define is added to `seen`."""
         for _ in range(size):
-            kinds = [self.unary, self.binary, self.cast, self.copy, self.window, self.scaled, self.padded, self.store]
+            kinds = [self.unary, self.binary, self.cast, self.copy, self.window, self.scaled, self.updated, self.store]
             if self.lines and self.lines[-1][-1] != ":" and len(self.lines) > self.most:
                 return
             if nesting < 3:
@@ -108,15 +109,13 @@ class Vector:
         column = self.tile(depth, (x.shape[0], 1, "FP32"), f"pl.tile.row_sum({x.name}, {scratch.name})")
         seen.append(self.tile(depth, x.shape, f"pl.tile.row_expand_mul({x.name}, {column.name})"))
 
-    def padded(self, depth: int, seen: list[Tile]) -> None:
+    def updated(self, depth: int, seen: list[Tile]) -> None:
         """An update in place of a tile of which nothing else is left."""
-        x = self.load(depth, SHAPES[0])
-        seen.append(self.tile(depth, x.shape, f"pl.tile.exp({x.name})"))
-        value = f"pl.tile.fillpad_inplace({x.name}, pad_value=pl.PadValue.zero)"
-        view = f"{typed(x.shape)[:-1]}, pl.TileView(pad=pl.PadValue.zero)]"
-        name = self.name()
-        self.say(depth, f"{name}: {view} = {value}")
-        seen.append(self.tile(depth, x.shape, f"pl.tile.abs({name})"))
+        target, part = self.load(depth, SHAPES[1]), self.some(depth, seen, SHAPES[0])
+        seen.append(self.tile(depth, target.shape, f"pl.tile.exp({target.name})"))
+        value = f"pl.tile.assemble({target.name}, {part.name}, [16, 0])"
+        whole = self.tile(depth, target.shape, value)
+        seen.append(self.tile(depth, whole.shape, f"pl.tile.abs({whole.name})"))
 
     def store(self, depth: int, seen: list[Tile]) -> None:
         x = self.some(depth, seen)

@@ -112,10 +112,12 @@ def test_a_declaration_without_slots_needs_a_planner_with_addresses(snapshot: Sn
 
 
 def test_the_assembler_judges_capacity_where_it_places() -> None:
-    assert lower(KERNELS["too much in Vec"], planner="ptoas").diagnostics == ()
+    (found,) = lower(KERNELS["too much in Vec"], planner="ptoas").diagnostics
+    assert (found.code, found.severity.value) == ("ptoas-capacity", "warning")
+    assert found.message == "262144 bytes of Vec tiles are live here, the chip has 196608"
 
 
-def test_a_pipeline_with_too_little_memory_is_planned_with_a_warning(snapshot: SnapshotAssertion) -> None:
+def test_a_pipeline_with_too_little_memory_is_planned_with_a_note(snapshot: SnapshotAssertion) -> None:
     stages = []
     for s in range(4):
         mark = f', attrs={{"pipeline_membership": "0:{s}"}})'

@@ -1,0 +1,130 @@
+"""Unified names: `pl.add(tile, 0.5)` is the op `tile.adds`. Which op a name means is a fact in the op's rule file."""
+
+from __future__ import annotations
+
+from pypto_rw import ir
+from pypto_rw.front.asking import Asker
+from pypto_rw.records import replace
+from pypto_rw.rulebook import Rulebook, Signature
+from pypto_rw.shapes import FLOATS, Refused, bind, kind_of
+from pypto_rw.syntax.parts import float_
+
+_FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
+
+
+def resolved(call: ir.Call, asker: Asker, makers: dict[str, ir.Call]) -> ir.Call:
+    """`call` under its op's full name, its arguments as the op takes them; `makers` are the calls that made variables.
+
+    Raises Refused when no op has that name."""
+    call = replace(call, callee=_op(call, asker))
+    popped = asker.signature(call).trait("as-popped")
+    if popped is not None and call.args and isinstance(call.args[0], ir.Name) and call.args[0].id in makers:
+        given = {k for k, _ in call.kwargs}
+        known = {p.name for p in asker.signature(call).parameters}
+        maker = makers[call.args[0].id]
+        for key, value in maker.kwargs:
+            if key in given and dict(call.kwargs)[key] != value:
+                raise Refused(
+                    "popped-elsewhere",
+                    f"{call.callee}: {key} must be that of the {maker.callee} that made {call.args[0].id}: "
+                    f"{_shown(value)}; got {_shown(dict(call.kwargs)[key])}",
+                    call.span,
+                    f"leave {key} out",
+                )
+        missing = (kw for kw in maker.kwargs if kw[0] in known - given)
+        call = replace(call, kwargs=(*call.kwargs, *missing))
+    return _arguments(call, asker.signature(call), asker)
+
+
+def _shown(expr: ir.Expr) -> str:
+    return str(expr.value) if isinstance(expr, ir.Int | ir.Str) else "a run-time value"
+
+
+def full_name(callee: str, rulebook: Rulebook) -> str:
+    """The op that a name means whatever its arguments are; the name itself where that depends on them."""
+    if "." in callee:
+        return callee
+    known = (f"{family}.{callee}" for family in _FAMILIES)
+    return next((op for op in known if rulebook.op_file(op) is not None), callee)
+
+
+def kind(expr: ir.Expr, asker: Asker) -> str:
+    """`tile`, `tensor`, `array`, `other` for a variable of that type, `list` for `[…]`, else `scalar`."""
+    if isinstance(expr, ir.Tuple):
+        return "list"
+    found = asker.values.get(expr.id) if isinstance(expr, ir.Name) else None
+    return kind_of(found.type) if found is not None else "scalar"
+
+
+def _op(call: ir.Call, asker: Asker) -> str:
+    if "." in call.callee:
+        return call.callee
+    kinds = [kind(a, asker) for a in call.args]
+    book = asker.engine.rulebook
+    for op, wanted in book.surfaces.get(call.callee, ()):
+        if tuple(kinds[: len(wanted)]) == wanted:
+            return op
+    first = kinds[0] if kinds else "tile"
+    for family in dict.fromkeys((first, *_FAMILIES)):
+        if family in _FAMILIES and book.op_file(f"{family}.{call.callee}") is not None:
+            return f"{family}.{call.callee}"
+    if "tensor" in kinds:
+        raise Refused(
+            "tensor-level",
+            f"pl.{call.callee} of a tensor needs the tensor-level pipeline, which this compiler does not have",
+            call.span,
+            "load the tensor into a tile first (pl.load), and store the result (pl.store)",
+        )
+    near = ", ".join(book.nearest(f"tile.{call.callee}"))
+    raise Refused(
+        "unknown-op",
+        f"there is no operation pl.{call.callee}",
+        call.span,
+        f"the nearest ops are {near}" if near else "",
+    )
+
+
+def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:
+    """The arguments as the op takes them: codes for their names, constants in the dtype that the signature names."""
+    trailing = (signature.trait("trailing") or ("",))[0]
+    if any(k == trailing for k, _ in call.kwargs):
+        last = next(a for k, a in call.kwargs if k == trailing)
+        call = replace(call, args=(*call.args, last), kwargs=tuple(a for a in call.kwargs if a[0] != trailing))
+    codes = {t[1:3]: int(t[3]) for t in signature.traits if t[0] == "code-name"}
+    stamped = signature.trait("stamped") or ("", "")
+    arguments = bind(call, signature)
+    new: dict[int, ir.Expr] = {}
+    for p in signature.parameters:
+        expr = arguments.get(p.name)
+        if isinstance(expr, ir.Str | ir.Symbol):
+            word = expr.value if isinstance(expr, ir.Str) else expr.path.rsplit(".", 1)[-1]
+            if (p.name, word) in codes:
+                new[id(expr)] = ir.Int(codes[p.name, word])
+        elif isinstance(expr, ir.Int | ir.Float) and p.name == stamped[0]:
+            dtype = asker.shaper.like(p, signature, arguments)
+            new[id(expr)] = _stamped(expr, dtype, call) if dtype is not None else expr
+        elif isinstance(expr, ir.Int) and expr.dtype is ir.DType.INDEX and p.like is not None:
+            new[id(expr)] = asker.shaper.adopted(expr, p, signature, arguments)
+    if not new:
+        return call
+    return replace(
+        call,
+        args=tuple(new.get(id(a), a) for a in call.args),
+        kwargs=tuple((k, new.get(id(a), a)) for k, a in call.kwargs),
+    )
+
+
+def _stamped(constant: ir.Int | ir.Float, dtype: ir.DType, call: ir.Call) -> ir.Expr:
+    """A constant in the dtype, a value of an unsigned dtype as the signed one of the same bits."""
+    if dtype in FLOATS:
+        return float_(float(constant.value), dtype)
+    value = int(constant.value)
+    if value != constant.value:
+        raise Refused(
+            "scalar-value", f"{call.callee}: {constant.value} is no {dtype.value}", call.span, "write an integer"
+        )
+    if dtype.value.startswith("UINT"):
+        bits = int(dtype.value[4:])
+        value = (value + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+        dtype = ir.DType[dtype.value[1:]]
+    return ir.Int(value, dtype)

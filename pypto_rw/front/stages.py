@@ -1,0 +1,107 @@
+"""The front stages, each a function from module to module.
+
+authored --typed--> every variable has a type --legal--> tile level: spaces, layouts, native ops
+"""
+
+from __future__ import annotations
+
+from pypto_rw import ir
+from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
+from pypto_rw.diagnostics import CompileError, Diagnostic
+from pypto_rw.engine import Engine
+from pypto_rw.front.direct import stored_directly
+from pypto_rw.front.legal import Legalizer
+from pypto_rw.front.names import reads
+from pypto_rw.front.pipes import dispatched, with_needed_parameters
+from pypto_rw.front.scopes import outlined
+from pypto_rw.front.simplify import simplified
+from pypto_rw.front.ssa import single_assignment
+from pypto_rw.front.typed import Typer
+from pypto_rw.records import replace
+from pypto_rw.shapes import Refused
+from pypto_rw.unit import surroundings_of
+
+_DEVICE = frozenset({"InCore", "AIC", "AIV"})
+
+
+def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "") -> ir.Module:
+    """`module` with full op names, one call a statement, and a type at every variable.
+
+    Raises CompileError with every refusal."""
+    if any(f.kind in _DEVICE for f in module.functions):  # what runs on the host is no part of a kernel
+        module = replace(module, functions=tuple(f for f in module.functions if f.kind in _DEVICE))
+    reserved = frozenset(n for n, _ in module.dynamic) | {n for c in module.constants for n in c.targets}
+    diagnostics: list[Diagnostic] = []
+    functions = []
+    tensor_level = is_tensor_level(module)
+    if tensor_level:
+        module, diagnostics = _outlined(module, filename)
+    for function in module.functions:
+        if not needs_types(function) and not tensor_level:
+            functions.append(function)
+            continue
+        try:
+            function = _with_symbols(function)
+            function = with_needed_parameters(function, engine.rulebook, engine.target)
+            single = single_assignment(function, reserved)
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
+            continue
+        typer = Typer(engine, single, surroundings_of(single, module.functions), filename)
+        function = typer.function()
+        diagnostics += typer.diagnostics
+        try:
+            functions.append(function if typer.diagnostics else stored_directly(simplified(function), engine.rulebook))
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
+    if diagnostics:
+        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+    return replace(module, functions=tuple(functions))
+
+
+def _outlined(module: ir.Module, filename: str) -> tuple[ir.Module, list[Diagnostic]]:
+    """The kernels that the host functions' scopes are."""
+    functions: list[ir.Function] = []
+    diagnostics: list[Diagnostic] = []
+    for function in module.functions:
+        try:
+            functions += outlined(function)
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
+    return replace(module, functions=tuple(functions)), diagnostics
+
+
+def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "") -> ir.Module:
+    """A typed `module` at tile level: every op is one the target has, every tile where its ops read it.
+
+    Raises CompileError with every refusal."""
+    diagnostics: list[Diagnostic] = []
+    functions = []
+    for function in module.functions:
+        if not needs_legal(function):
+            functions.append(function)
+            continue
+        surroundings = surroundings_of(function, module.functions)
+        try:
+            legalizer = Legalizer(engine, function, surroundings, filename)
+            function = legalizer.function()
+            if any(isinstance(s, ir.For) and s.kind == "pipeline" for s in ir.statements(function.body)):
+                from pypto_rw.front.pipeline import replicated  # few kernels have such a loop
+
+                function = simplified(replicated(function, engine.rulebook))
+            functions.append(dispatched(function, engine, surroundings))
+            diagnostics += legalizer.diagnostics
+        except Refused as refused:
+            diagnostics.append(refused.diagnostic(function.span, filename, function.name))
+    if diagnostics:
+        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+    return replace(module, functions=tuple(functions))
+
+
+def _with_symbols(function: ir.Function) -> ir.Function:
+    """A symbol that only the valid_shape of a tensor parameter names is passed as a parameter of its own."""
+    tensors = [p.type for p in function.params if isinstance(p.type, ir.TensorType)]
+    known = {p.name for p in function.params} | {n for t in tensors for n in reads(t.shape)}
+    asked = [n for t in tensors for n in reads(t.view.valid if t.view and t.view.valid else ()) if n not in known]
+    new = tuple(ir.Param(n, ir.ScalarType(ir.DType.INDEX), span=function.span) for n in dict.fromkeys(asked))
+    return replace(function, params=(*new, *function.params)) if new else function

@@ -1,0 +1,431 @@
+"""Types every statement of a function: full op names, one call a statement, a type at every variable.
+
+    u = pl.exp(pl.add(t, 1))   =>   t__tmp_v0: pl.Tile[[16, 64], pl.FP32] = pl.tile.adds(t, 1.0)
+                                    u: pl.Tile[[16, 64], pl.FP32] = pl.tile.exp(t__tmp_v0)
+
+The function must be in single-assignment form. What a call means is asked of its rules.
+"""
+
+from __future__ import annotations
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import Diagnostic, Span
+from pypto_rw.engine import Engine, Term
+from pypto_rw.front.annotations import completed
+from pypto_rw.front.asking import Asker
+from pypto_rw.front.decode import Decoder
+from pypto_rw.front.names import assigned, reads
+from pypto_rw.front.resolve import kind, resolved
+from pypto_rw.front.scalar_types import Scalars
+from pypto_rw.front.whole import whole_load, window
+from pypto_rw.records import replace
+from pypto_rw.shapes import Refused, Value, bind, kind_name
+from pypto_rw.unit import Surroundings
+
+_UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
+
+
+class Typer:
+    """Types one function; `diagnostics` collects every refusal."""
+
+    def __init__(self, engine: Engine, function: ir.Function, surroundings: Surroundings, filename: str) -> None:
+        self.source, self.filename = function, filename
+        self.asker = Asker(engine, surroundings)
+        self.values = self.asker.values
+        self.scalars = Scalars(self.asker.shaper)
+        self.diagnostics: list[Diagnostic] = []
+        self.taken = {p.name for p in function.params} | set(assigned(function.body))
+        self.temporaries = 0
+        self.authored = any(
+            isinstance(s, ir.Assign | ir.Evaluate) and isinstance(s.value, ir.Call) and "." not in s.value.callee
+            for s in ir.statements(function.body)
+        )
+        self.poisoned: set[str] = set()
+        self.makers: dict[str, ir.Call] = {}
+        self.windows: dict[str, ir.Tuple] = {}
+
+    def function(self) -> ir.Function:
+        """The typed function; what was refused is left out."""
+        self.asker.parameters(self.source)
+        body = tuple(self.block(self.source.body))
+        self._require_frees(body)
+        return replace(self.source, body=body)
+
+    def _require_frees(self, body: tuple[ir.Stmt, ...]) -> None:
+        """A popped tile holds its slot until it is freed."""
+        freed = {
+            s.value.args[0].id
+            for s in ir.statements(body)
+            if isinstance(s, ir.Evaluate) and isinstance(s.value, ir.Call) and s.value.args
+            if self.asker.signature(s.value).trait("as-popped") and isinstance(s.value.args[0], ir.Name)
+        }
+        for stmt in ir.statements(body):
+            if not isinstance(stmt, ir.Assign) or stmt.targets[0] in freed:
+                continue
+            found = self.values.get(stmt.targets[0])
+            if isinstance(stmt.value, ir.Call) and found is not None and found.origin.startswith("popped"):
+                to = found.origin.replace("popped_from", "tfree_to").replace("popped-from-", "tfree_to_")
+                refused = Refused(
+                    "missing-free",
+                    f"{stmt.targets[0]} is popped by {stmt.value.callee}, but its slot is never given back",
+                    stmt.span,
+                    f"free it after its last use: pl.{to}({stmt.targets[0]})",
+                )
+                self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.source.name))
+
+    # ----------------------------------------------------------------------------- statements
+
+    def block(self, body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
+        """Typed statements of a block."""
+        out: list[ir.Stmt] = []
+        for stmt in body:
+            try:
+                self.statement(stmt, out)
+            except Refused as refused:
+                if self.poisoned.isdisjoint(reads(stmt)):  # else it follows from an earlier refusal
+                    self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.source.name))
+                self._poison(stmt)
+        return out
+
+    def _poison(self, stmt: ir.Stmt) -> None:
+        """After a refusal: the targets keep their written type, so that one fault is reported once."""
+        for inner in ir.statements((stmt,)):
+            if isinstance(inner, ir.Assign | ir.Yield):
+                for name in inner.targets:
+                    if inner.type is None:
+                        self.poisoned.add(name)
+                    self.values.setdefault(name, Value(inner.type or ir.OpaqueType("pl.UnknownType")))
+
+    def statement(self, stmt: ir.Stmt, out: list[ir.Stmt]) -> None:
+        """Appends a typed statement, after what its nested calls become."""
+        match stmt:
+            case ir.Assign():
+                self.assign(stmt, out)
+            case ir.Evaluate():
+                if not isinstance(stmt.value, ir.Call):
+                    raise Refused("no-effect", "this expression has no effect; assign it or remove it")
+                call = self.call(stmt.value, out)
+                self.typed_call("", call, None, stmt.span)
+                out.append(replace(stmt, value=call))
+            case ir.For():
+                self.loop(stmt, out)
+            case ir.While():
+                self.while_loop(stmt, out)
+            case ir.If():
+                self.branch(stmt, out)
+            case ir.Return() | ir.Yield():
+                out.append(replace(stmt, values=tuple(self.expression(v, out, stmt.span) for v in stmt.values)))
+            case _:
+                out.append(stmt)
+
+    def assign(self, stmt: ir.Assign, out: list[ir.Stmt]) -> None:
+        value = stmt.value
+        if isinstance(value, ir.Call) and value.callee in _UNTYPED:
+            self.values[stmt.targets[0]] = Value(ir.OpaqueType("pl.Ptr"))
+            out.append(stmt)
+            return
+        if len(stmt.targets) > 1:
+            self._unpack(stmt, out)
+            return
+        name = stmt.targets[0]
+        if isinstance(value, ir.Item):
+            if kind(value.value, self.asker) == "array":
+                read = ir.Call("array.get_element", (value.value, ir.Int(value.index)), (), (), stmt.span)
+                self.assign(replace(stmt, value=read), out)
+            else:
+                self._element(name, value, stmt, out)
+            return
+        if isinstance(value, ir.Cast) and kind(value.operand, self.asker) in ("tile", "tensor"):
+            value = _tile_cast(value)
+        if isinstance(value, ir.Call):
+            call = self.call(value, out)
+            t = self.typed_call(name, call, stmt.type, stmt.span)
+            out.append(replace(stmt, type=t, value=call))
+            return
+        value = self.expression(value, out, stmt.span)
+        if isinstance(value, ir.Name) and (found := self.values.get(value.id)) and kind(value, self.asker) != "scalar":
+            t = completed(name, stmt.type, found.type)
+            self.values[name] = replace(found, type=t)
+            out.append(replace(stmt, type=t, value=value))
+            return
+        value, dtype = self.scalars.assigned(value, stmt.type)
+        shaper = self.asker.shaper
+        constant = shaper.resolved(value)
+        self.values[name] = Value(
+            ir.ScalarType(dtype),
+            bounds=shaper.bounds(value),
+            constant=constant if isinstance(constant, ir.Int | ir.Float) else None,
+        )
+        out.append(replace(stmt, type=ir.ScalarType(dtype), value=value))
+
+    def _unpack(self, stmt: ir.Assign, out: list[ir.Stmt]) -> None:
+        """`a, b = op(...)`: the tuple gets a name of its own, its elements are bound one by one."""
+        whole = self.fresh()
+        self.assign(replace(stmt, targets=(whole,), type=None), out)
+        for k, name in enumerate(stmt.targets):
+            self._element(name, ir.Item(ir.Name(whole), k), replace(stmt, targets=(name,), type=None), out)
+
+    def _element(self, name: str, value: ir.Item, stmt: ir.Assign, out: list[ir.Stmt]) -> None:
+        found = self.values.get(value.value.id) if isinstance(value.value, ir.Name) else None
+        items = found.type.items if found is not None and isinstance(found.type, ir.TupleType) else ()
+        if value.index >= len(items):
+            raise Refused("tuple-element", f"this is no tuple with an element {value.index}")
+        t = completed(name, stmt.type, items[value.index])
+        self.values[name] = Value(t, place=(name, name, name))
+        out.append(replace(stmt, type=t, value=value))
+
+    # ---------------------------------------------------------------------------- expressions
+
+    def fresh(self) -> str:
+        """A name for a value that the text does not name."""
+        while True:
+            name = f"t__tmp_v{self.temporaries}"
+            self.temporaries += 1
+            if name not in self.taken:
+                self.taken.add(name)
+                return name
+
+    def expression(self, expr: ir.Expr, out: list[ir.Stmt], span: Span) -> ir.Expr:
+        """`expr` without calls inside; scalar operands of two dtypes are brought to one."""
+        match expr:
+            case ir.Call():
+                return self._hoisted(expr, out, span)
+            case ir.Cast() if kind(expr.operand, self.asker) in ("tile", "tensor"):
+                return self._hoisted(_tile_cast(expr), out, span)
+            case ir.Unary() | ir.Cast():
+                inner = self.expression(expr.operand, out, span)
+                if isinstance(expr, ir.Cast) and kind(inner, self.asker) in ("tile", "tensor"):
+                    return self._hoisted(_tile_cast(replace(expr, operand=inner)), out, span)
+                return self.scalars.unary(replace(expr, operand=inner))
+            case ir.Binary(op="&" | "|" | "^" | "**") if self.authored:
+                raise Refused(
+                    "scalar-operator",
+                    f"the operator {expr.op} is no part of what kernels are written in",
+                    expr.span or span,
+                    "it exists in printed IR only; use + - * // % << >>, comparisons, and, or, not",
+                )
+            case ir.Binary():
+                left, right = self.expression(expr.left, out, span), self.expression(expr.right, out, span)
+                return self.scalars.binary(replace(expr, left=left, right=right))
+            case ir.Tuple():
+                return replace(expr, items=tuple(self.expression(e, out, span) for e in expr.items))
+            case ir.Item() if kind(expr.value, self.asker) == "array":
+                return self._hoisted(
+                    ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span
+                )
+        return expr
+
+    def _hoisted(self, call: ir.Call, out: list[ir.Stmt], span: Span) -> ir.Name:
+        name = self.fresh()
+        self.assign(ir.Assign((name,), None, call, span), out)
+        return ir.Name(name)
+
+    def call(self, call: ir.Call, out: list[ir.Stmt]) -> ir.Call:
+        """`call` under its full name, its arguments without calls inside."""
+        args = tuple(self.expression(a, out, call.span) for a in call.args)
+        kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
+        call = self._on_tiles(replace(call, args=args, kwargs=kwargs), out)
+        call = resolved(call, self.asker, self.makers)
+        return self._windowed(self._stood_for(call, out))
+
+    def _on_tiles(self, call: ir.Call, out: list[ir.Stmt]) -> ir.Call:
+        """A call on whole tensors as one on tiles; `x[…]` and `x[…] = v` as a load and a store."""
+        first = call.args[0] if call.args else None
+        if call.callee in ("getitem", "setitem") and isinstance(first, ir.Name) and kind(first, self.asker) == "tensor":
+            last = len(call.args) - (call.callee == "setitem")
+            offsets, extents = window(first.id, call.args[1:last], self.asker, call)
+            if call.callee == "getitem":
+                return replace(call, callee="tile.load", args=(first, offsets, extents))
+            return replace(call, callee="tile.store", args=(call.args[-1], offsets, first))
+        book = self.asker.engine.rulebook
+        name = call.callee.removeprefix("tensor.")
+        if "." in name or book.op_file(f"tensor.{name}") is not None:
+            return call
+        call = replace(call, callee=name)
+        kinds = [kind(a, self.asker) for a in call.args]
+        if "tensor" not in kinds or "tile" in kinds or not self._takes_tiles(call):
+            return call
+        loaded: dict[str, ir.Name] = {}
+        for arg, what in zip(call.args, kinds, strict=True):
+            if what == "tensor" and isinstance(arg, ir.Name) and arg.id not in loaded:
+                loaded[arg.id] = self._hoisted(whole_load(arg.id, self.asker, call), out, call.span)
+        return replace(call, args=tuple(loaded.get(a.id, a) if isinstance(a, ir.Name) else a for a in call.args))
+
+    def _takes_tiles(self, call: ir.Call) -> bool:
+        """Whether an op takes a tile wherever the call gives a tensor, and nothing from global memory."""
+        signature = self.asker.engine.rulebook.signature(f"tile.{call.callee}")
+        return signature is not None and not any(p.kind in ("tensor", "any") for p in signature.parameters)
+
+    def _stood_for(self, call: ir.Call, out: list[ir.Stmt]) -> ir.Call:
+        """The call that an op without a type of its own stands for, after what it needs."""
+        answer = self.asker.ask(call)
+        instead = next((t for t in answer.legal if t[0] == "instead"), None)
+        if answer.type is not None or answer.findings or instead is None:
+            return call
+        names: dict[Term, str] = {}
+
+        def made(term: Term) -> str:
+            if term not in names:
+                like = decoder.operand(term[1]) if term[0] == "made-of" else None
+                names[term] = self._unused(f"{like.id}{term[2]}") if isinstance(like, ir.Name) else self.fresh()
+            return names[term]
+
+        decoder = Decoder(
+            lambda op: self.asker.signature(ir.Call(op)), answer.sources, answer.extents, made, lambda name: name
+        )
+        for new, target in decoder.calls(instead[1]):
+            new = replace(new, span=call.span)
+            if target is None:
+                return new
+            self.assign(ir.Assign((target,), None, new, call.span), out)
+        return call
+
+    def _unused(self, name: str) -> str:
+        new, number = name, 0
+        while new in self.taken:
+            number += 1
+            new = f"{name}_{number}"
+        self.taken.add(new)
+        return new
+
+    def _windowed(self, call: ir.Call) -> ir.Call:
+        """A store of a tile that was loaded through a window of more than two axes stores through such a window."""
+        fills = self.asker.signature(call).trait("fills-window")
+        arguments = bind(call, self.asker.signature(call)) if fills else {}
+        if not fills or fills[0] in arguments:
+            return call
+        target, tile = arguments.get(fills[1]), arguments.get(fills[2])
+        found = self.values.get(target.id) if isinstance(target, ir.Name) else None
+        if found is None or not isinstance(found.type, ir.TensorType) or len(found.type.shape) <= 2:
+            return call
+        window = self.windows.get(tile.id) if isinstance(tile, ir.Name) else None
+        return replace(call, kwargs=(*call.kwargs, (fills[0], window))) if window is not None else call
+
+    def _note_window(self, name: str, call: ir.Call, t: ir.Type) -> None:
+        """A tile remembers the window of more than two axes that it, or the tile it is computed from, was loaded by."""
+        signature = self.asker.signature(call)
+        arguments = bind(call, signature)
+        if loads := signature.trait("loads-window"):
+            window = arguments.get(loads[1], arguments.get(loads[0]))
+            if isinstance(window, ir.Tuple) and len(window.items) > 2:
+                self.windows[name] = window
+            return
+        for expr in arguments.values():
+            if isinstance(expr, ir.Name) and expr.id in self.windows and isinstance(t, ir.TileType):
+                source = self.values[expr.id].type
+                if isinstance(source, ir.TileType) and source.shape == t.shape:
+                    self.windows.setdefault(name, self.windows[expr.id])
+
+    def typed_call(self, name: str, call: ir.Call, written: ir.Type | None, span: Span) -> ir.Type:
+        """Type of a call's result; the variable `name` ("" for none) has it from here on."""
+        answer = self.asker.ask(call)
+        if answer.type is None and written is not None:
+            answer = self.asker.ask(call, written)
+        if name:
+            self.makers[name] = call
+        if answer.findings and not answer.legal:
+            raise self.asker.refused(answer.findings[0], call)
+        if not name:
+            return answer.type or ir.OpaqueType("pl.UnknownType")
+        if answer.type is None:
+            if written is None:
+                raise Refused(
+                    "no-type", f"the type of {name} is not known", call.span, f"annotate it: {name}: pl.Tile[…] = …"
+                )
+            t = written
+        else:
+            t = completed(name, written, answer.type)
+        self.values[name] = self.asker.value(name, t, call)
+        self._note_window(name, call, t)
+        return t
+
+    # -------------------------------------------------------------------------------- regions
+
+    def loop(self, stmt: ir.For, out: list[ir.Stmt]) -> None:
+        bounds = tuple(self.expression(b, out, stmt.span) for b in stmt.bounds)
+        initial = tuple(self.expression(v, out, stmt.span) for v in stmt.initial)
+        dtype = next(
+            (b.dtype for b in bounds if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX), ir.DType.INDEX
+        )
+        shaper = self.asker.shaper
+        first = shaper.bounds(bounds[0]) if len(bounds) > 1 else (0, 0)
+        last = shaper.bounds(bounds[0 if len(bounds) == 1 else 1])
+        self.values[stmt.variable] = Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))
+        self._carried(stmt.carried, initial)
+        body = self._region(stmt.body, stmt.carried)
+        out.append(replace(stmt, bounds=bounds, initial=initial, body=tuple(body)))
+
+    def while_loop(self, stmt: ir.While, out: list[ir.Stmt]) -> None:
+        initial = tuple(self.expression(v, out, stmt.span) for v in stmt.initial)
+        self._carried(stmt.carried, initial)
+        needed: list[ir.Stmt] = []
+        condition = self.expression(stmt.condition, needed, stmt.span)
+        if needed:
+            raise Refused(
+                "nested-call",
+                "the condition of a loop cannot contain a call",
+                stmt.span,
+                "carry its value, and compute it at the end of the body",
+            )
+        body = self._region(stmt.body, stmt.carried)
+        out.append(replace(stmt, condition=condition, initial=initial, body=tuple(body)))
+
+    def _carried(self, names: tuple[str, ...], initial: tuple[ir.Expr, ...]) -> None:
+        for name, value in zip(names, initial, strict=False):
+            found = self.values.get(value.id) if isinstance(value, ir.Name) else None
+            t = found.type if found is not None else ir.ScalarType(self.asker.shaper.dtype(value))
+            place = (name, name, name) if isinstance(t, ir.TileType) else None
+            self.values[name] = Value(t, place=place)
+
+    def _region(self, body: tuple[ir.Stmt, ...], carried: tuple[str, ...]) -> list[ir.Stmt]:
+        """A loop's body; its results have the types of what is carried."""
+        out = self.block(body)
+        last = out[-1] if out else None
+        if isinstance(last, ir.Yield):
+            types = [self.values[c].type for c in carried]
+            values = list(last.values)
+            for k, t in enumerate(types[: len(values)]):
+                if isinstance(t, ir.ScalarType):
+                    values[k] = self.scalars.converted(values[k], t.dtype)
+            for k, name in enumerate(last.targets):
+                t = types[k] if k < len(types) else ir.OpaqueType("pl.UnknownType")
+                self.values[name] = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
+            single = self.values[last.targets[0]].type if len(last.targets) == 1 else None
+            out[-1] = replace(last, values=tuple(values), type=single)
+        return out
+
+    def branch(self, stmt: ir.If, out: list[ir.Stmt]) -> None:
+        condition = self.expression(stmt.condition, out, stmt.span)
+        if self.asker.shaper.dtype(condition) is not ir.DType.BOOL:
+            found = self.asker.shaper.dtype(condition).value
+            raise Refused(
+                "condition-dtype", f"a condition must be BOOL; got {found}", stmt.span, help="compare it: x != 0"
+            )
+        bodies = [self.block(stmt.body), self.block(stmt.orelse or ())]
+        ends = [b[-1] if b and isinstance(b[-1], ir.Yield) else None for b in bodies]
+        if ends[0] is not None and ends[1] is not None and len(ends[0].values) == len(ends[1].values):
+            types = [
+                self._merged(n, a, b) for n, a, b in zip(ends[0].targets, ends[0].values, ends[1].values, strict=False)
+            ]
+            for name, t in zip(ends[0].targets, types, strict=True):
+                self.values[name] = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
+            single = types[0] if len(types) == 1 else None
+            bodies[0][-1] = replace(ends[0], type=single)
+            bodies[1][-1] = replace(ends[1], type=single)
+        orelse = tuple(bodies[1]) if stmt.orelse is not None else None
+        out.append(replace(stmt, condition=condition, body=tuple(bodies[0]), orelse=orelse))
+
+    def _merged(self, name: str, then: ir.Expr, other: ir.Expr) -> ir.Type:
+        """Type of an if's result: that of the first branch, which the second must agree with."""
+        types = []
+        for value in (then, other):
+            found = self.values.get(value.id) if isinstance(value, ir.Name) else None
+            types.append(found.type if found is not None else ir.ScalarType(self.asker.shaper.dtype(value)))
+        if type(types[0]) is not type(types[1]) or getattr(types[0], "dtype", None) != getattr(types[1], "dtype", None):
+            a, b = (f"{kind_name(t)} of {t.dtype.value}" if hasattr(t, "dtype") else kind_name(t) for t in types)
+            raise Refused("merge-type", f"{name} is {a} after one branch and {b} after the other")
+        return types[0]
+
+
+def _tile_cast(cast: ir.Cast) -> ir.Call:
+    return ir.Call("cast", (cast.operand,), (("target_type", ir.Symbol(cast.dtype.value)),), (), cast.span)
