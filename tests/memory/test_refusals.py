@@ -55,7 +55,6 @@ KERNELS = {
         "pl.tile.store(a, [0, 0], o)",
     ),
     "a run-time shape": kernel("t: pl.Tile[[n, 64], pl.FP32, pl.Mem.Vec] = pl.tile.load(x, [0, 0], [n, 64], [n, 64])"),
-    "no memory space": kernel("t: pl.Tile[[32, 64], pl.FP32] = pl.tile.load(x, [0, 0], [32, 64], [32, 64])"),
     "a declaration with two slot counts": kernel(
         tile("a", 32, 64, RING.format(n=2, i=0)), tile("b", 32, 64, RING.format(n=3, i=1)), SUM
     ),
@@ -71,12 +70,6 @@ KERNELS = {
     "one declaration twice at once": kernel(tile("a", 32, 64, SCRATCH), tile("b", 32, 64, SCRATCH), SUM),
     "one slot twice at once": kernel(
         tile("a", 32, 64, RING.format(n=2, i=1)), tile("b", 32, 64, RING.format(n=2, i=1)), SUM
-    ),
-    "a tile assigned again in a loop": kernel(
-        tile("a", 32, 64),
-        "for i in pl.range(0, n, 1):",
-        "    a: pl.Tile[[32, 64], pl.FP32, pl.Mem.Vec] = pl.tile.exp(a)",
-        "pl.tile.store(a, [0, 0], o)",
     ),
     "an accumulator needed elsewhere": kernel(
         "l: pl.Tile[[64, 64], pl.FP16, pl.Mem.Left] = "

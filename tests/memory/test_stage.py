@@ -94,7 +94,7 @@ def test_memory_command_refusals(pypto_rw_command: Run, tmp_path: Path) -> None:
     assert (missing.returncode, missing.stdout) == (2, "")
     wrong = pypto_rw_command("memory", "-", stdin=CHAIN.read_text().replace("[32, 64]", "[2048, 64]"))
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert "error[memory-capacity]" in wrong.stderr
+    assert "error[past-end]" in wrong.stderr
     several = pypto_rw_command("memory", str(CHAIN), str(CHAIN), "--html", str(tmp_path / "page.html"))
     assert (several.returncode, several.stderr) == (2, "pypto-rw: --html takes one kernel\n")
 
