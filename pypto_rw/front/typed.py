@@ -142,7 +142,8 @@ class Typer:
             t = self.typed_call(name, call, stmt.type, stmt.span)
             out.append(replace(stmt, type=t, value=call))
             return
-        value = self.expression(value, out, stmt.span)
+        if not (isinstance(value, ir.Cast) and isinstance(value.operand, ir.Int) and stmt.type is not None):
+            value = self.expression(value, out, stmt.span)  # a typed cast of a constant stays: printed IR means it
         if isinstance(value, ir.Name) and (found := self.values.get(value.id)) and kind(value, self.asker) != "scalar":
             t = completed(name, stmt.type, found.type)
             self.values[name] = replace(found, type=t)
