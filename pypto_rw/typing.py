@@ -60,6 +60,10 @@ def expression(term: Any, extents: tuple[ir.Expr, ...]) -> ir.Expr:
         a, b = left.value, right.value
         folded = {"min": min(a, b), "max": max(a, b), "+": a + b, "-": a - b, "*": a * b}
         return ir.Int(a // b if op == "//" else folded[op])
+    if op == "min":  # of what is no larger already
+        for smaller, bound in ((left, right), (right, left)):
+            if isinstance(smaller, ir.Binary) and smaller.op == "min" and bound in (smaller.left, smaller.right):
+                return smaller
     return ir.Binary(op, left, right)
 
 

@@ -20,6 +20,11 @@ def reads(*trees: Any) -> Iterator[str]:
             yield tree.id
         elif isinstance(tree, tuple):
             stack.extend(reversed(tree))
+        elif isinstance(tree, ir.Call) and tree.callee == "setitem":
+            stack.extend(tree.args)  # what is stored is read before where it goes
+        elif isinstance(tree, ir.Call):  # calls inside are made first
+            inner = [a for a in tree.args if isinstance(a, ir.Call)]
+            stack.extend(reversed([*inner, *(a for a in tree.args if not isinstance(a, ir.Call)), tree.kwargs]))
         elif is_dataclass(tree) and not isinstance(tree, type):
             stack.extend(reversed([getattr(tree, f.name) for f in fields(tree) if f.name != "span"]))
 

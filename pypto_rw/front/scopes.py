@@ -44,8 +44,8 @@ def _kernel(function: ir.Function, scope: ir.Scope, number: int) -> ir.Function:
     if spmd and scope.name is not None:
         index = ir.Assign((scope.name,), ir.ScalarType(ir.DType.INDEX), ir.Call("tile.get_block_idx"), call.span)
         body = (index, *body)
-    used = set(reads(body)) | set(assigned(body))
-    params = tuple(p for p in function.params if p.name in used)
+    used = list(dict.fromkeys([*reads(body), *assigned(body)]))  # parameters come in the order of their first use
+    params = tuple(sorted((p for p in function.params if p.name in used), key=lambda p: used.index(p.name)))
     return replace(function, name=name, params=params, body=body, kind="InCore", returns=None, options=())
 
 
