@@ -333,7 +333,7 @@ class _Printer:
                 assert isinstance(offset, ir.Int)
                 e.constant(offset.value, offset.dtype.value if self.settings.reference else "INT64")
         for p in self.tensors:
-            if p.name not in self.walked.unviewed:
+            if p.name not in self.walked.unviewed or p.name in self.walked.used:
                 self._request_dimensions(p.type)
         for alloc in given:
             self._declare(alloc)
