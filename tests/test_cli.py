@@ -47,7 +47,6 @@ def test_an_output_file_is_whole_or_untouched(tmp_path: Path, pypto_rw_command: 
 def test_several_files_go_into_a_folder(tmp_path: Path, pypto_rw_command: Run) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.pyir").write_text(KERNEL)
-    (tmp_path / "out").mkdir()
     result = pypto_rw_command("a.pyir", "b.pyir", "-o", "out", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.pto", "b.pto"]
@@ -147,3 +146,34 @@ def test_random_edits_are_lowered_or_refused_with_a_place() -> None:
             lower("".join(pieces), target=random_.choice(["a2a3", "a5"]))
         except CompileError as error:
             assert error.diagnostics and all(d.span for d in error.diagnostics), str(error)
+
+
+def test_fmt_does_not_lose_remarks(tmp_path: Path, pypto_rw_command: Run) -> None:
+    remarked = KERNEL.replace("        buf:", '        """Halves."""\n        # why\n        buf:')
+    (tmp_path / "k.pyir").write_text(remarked)
+    result = pypto_rw_command("fmt", "-w", "k.pyir", cwd=tmp_path)
+    kept = (tmp_path / "k.pyir").read_text()
+    if result.returncode == 2:
+        assert kept == remarked
+        assert result.stderr.startswith("pypto-rw: k.pyir: not rewritten, ")
+    else:
+        assert '"""Halves."""' in kept and "# why" in kept
+
+
+def test_verify_takes_the_target_of_the_module(pypto_rw_command: Run) -> None:
+    text = pypto_rw_command("-", "--target", "a5", stdin=KERNEL).stdout
+    result = pypto_rw_command("verify", "-", stdin=text)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_verify_of_something_else(pypto_rw_command: Run) -> None:
+    for text in ("", "hello\n"):
+        result = pypto_rw_command("verify", "-", stdin=text)
+        assert (result.returncode, result.stdout) == (1, "")
+        assert "error[module-skeleton]: the text does not start with a module" in result.stderr.splitlines()[0]
+
+
+def test_rules_list_of_an_unknown_op(pypto_rw_command: Run) -> None:
+    result = pypto_rw_command("rules", "list", "tile.lod")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "pypto-rw: no op tile.lod; the nearest are tile.load, tile.log, tile.fmod\n"

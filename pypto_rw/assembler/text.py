@@ -55,7 +55,7 @@ def _functions(lines: list[str]) -> Iterator[tuple[str, int, int]]:
     starts = [
         n for n, line in enumerate(lines) if line.lstrip().startswith("func.func") and line.rstrip().endswith("{")
     ]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in zip(starts, [*starts, len(lines)][1:], strict=True):
         found = _NAME.search(lines[start])
         yield found[1] if found else "", start, end
 

@@ -53,6 +53,11 @@ def _lower(options: argparse.Namespace) -> int:
         for _, text in outputs:
             sys.stdout.write(text)
         return 0
+    if len(files) > 1:
+        try:
+            os.makedirs(options.output, exist_ok=True)
+        except OSError as error:
+            return complain(f"cannot make {options.output}: {reason(error)}")
     for file, text in outputs:
         target = options.output
         if len(files) > 1 or os.path.isdir(target):

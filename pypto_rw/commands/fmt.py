@@ -36,8 +36,24 @@ def _fmt(options: argparse.Namespace) -> int:
                 print(file)
                 worst = max(worst, 1)
         elif options.write and file != "-":
-            if text != source and (problem := write(file, text)) is not None:
+            if (lost := _remarks(source) - _remarks(text)) > 0:
+                worst = max(worst, complain(f"{file}: not rewritten, {lost} comments or docstrings would be lost"))
+            elif text != source and (problem := write(file, text)) is not None:
                 return complain(problem)
         else:
             sys.stdout.write(text)
     return worst
+
+
+def _remarks(text: str) -> int:
+    """How many comments and docstrings a text has."""
+    import io
+    import tokenize
+
+    count, before = 0, tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        starts = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        count += token.type == tokenize.COMMENT or (token.type == tokenize.STRING and starts)
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            before = token.type
+    return count

@@ -32,6 +32,9 @@ def _list(options: argparse.Namespace) -> int:
     except CompileError as error:
         print(error, file=sys.stderr)
         return 1
+    if options.names and not rows:
+        near = ", ".join(rulebook.nearest(options.names[0]))
+        return complain(f"no op {options.names[0]}" + (f"; the nearest are {near}" if near else ""))
     widths = [max((len(r[k]) for r in rows), default=0) for k in range(3)]
     for row in rows:
         print("  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]).rstrip())

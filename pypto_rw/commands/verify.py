@@ -15,6 +15,7 @@ def verify(parser: argparse.ArgumentParser) -> None:
     """The options of `verify`."""
     parser.add_argument("files", nargs="*", metavar="FILE", help=".pto files; - or none: stdin")
     target_options(parser)
+    parser.set_defaults(target=None)  # the module says
     parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
     parser.set_defaults(action=_verify)
 
@@ -28,7 +29,7 @@ def _verify(options: argparse.Namespace) -> int:
             return complain(f"cannot read {file}: {reason(error)}")
         found = api.verify(
             text,
-            target=options.target,
+            target=options.target or _target(text),
             planner=options.planner,
             ptoas=options.ptoas,
             filename="<stdin>" if file == "-" else file,
@@ -39,3 +40,11 @@ def _verify(options: argparse.Namespace) -> int:
             print(render(found, text), file=sys.stderr)
             worst = max(worst, int(any(d.severity is Severity.error for d in found)))
     return worst
+
+
+def _target(text: str) -> str:
+    """The chip that a module names."""
+    import re
+
+    found = re.search(r'pto\.target_arch = "(\w+)"', text)
+    return found[1] if found and found[1] in api.TARGETS else "a2a3"

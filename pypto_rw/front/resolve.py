@@ -68,7 +68,10 @@ def _op(call: ir.Call, asker: Asker) -> str:
     for family in dict.fromkeys((first, *_FAMILIES)):
         if family in _FAMILIES and book.op_file(f"{family}.{call.callee}") is not None:
             return f"{family}.{call.callee}"
-    if "tensor" in kinds:
+    from difflib import get_close_matches  # only a refusal needs it
+
+    close = get_close_matches(call.callee, sorted({s.op.rsplit(".", 1)[-1] for s in book.ops()}), 1, 0.7)
+    if "tensor" in kinds and not close:
         raise Refused(
             "tensor-level",
             f"pl.{call.callee} of a tensor needs the tensor-level pipeline, which this compiler does not have",
