@@ -525,6 +525,7 @@ class Shaper:
     def _type_term(self, key: _Key, t: ir.Type) -> str:
         known = self._static_types.get(id(t))
         if known is None:
+            _require_addressable(t)
             known = self._static_types[id(t)] = (t, terms.static_type_term(t))  # the reference keeps the id valid
         text = known[1]
         if text is None:
@@ -534,10 +535,13 @@ class Shaper:
     def _extent(self, key: _Key, expr: ir.Expr) -> str:
         expr = self.resolved(expr)
         if isinstance(expr, ir.Int):
+            if not -(2**63) <= expr.value < 2**63:
+                raise Refused("number-range", f"{expr.value} does not fit into 64 bits")
             return f"(at {expr.value})"
         if expr not in key.extents:
             key.extents.append(expr)
         low, high = self.bounds(expr)
+        low, high = (min(max(b, -(2**63)), 2**63 - 1) for b in (low, high))
         return f"(dyn {key.extents.index(expr)} {low} {high})"
 
     def _extent_argument(self, key: _Key, expr: ir.Expr) -> str:
@@ -600,6 +604,14 @@ def kind_of(t: ir.Type) -> str:
 def kind_name(t: ir.Type | None) -> str:
     """The kind of a type with its article, for messages."""
     return _ARTICLE.get(kind_of(t), "of another kind") if t is not None else "undefined"
+
+
+def _require_addressable(t: ir.Type) -> None:
+    count = 1
+    for extent in t.shape if isinstance(t, ir.TensorType | ir.TileType) else ():
+        count *= max(1, abs(extent.value)) if isinstance(extent, ir.Int) else 1
+    if count >= 2**60:  # times the bits of an element
+        raise Refused("number-range", f"{count} elements are more than can be addressed")
 
 
 def overlap(a: object, b: object) -> bool:

@@ -99,6 +99,6 @@ class _RunTime(Exception):
 
 
 def _only_static(expr: Expr) -> str:
-    if isinstance(expr, Int):
+    if isinstance(expr, Int) and -(2**63) <= expr.value < 2**63:
         return f"(at {expr.value})"
     raise _RunTime

@@ -35,6 +35,13 @@ from pypto_rw.shapes import Refused, Shaper, Value, Window, apart, bind, kind_na
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings, contexts_of, windows_and_contexts
 
+_ARGUMENTS = frozenset(
+    d
+    for d in ir.DType
+    if d.value in ("BOOL", "INDEX", "FP16", "BF16", "FP32", "TASK_ID")
+    or (d.value.startswith(("INT", "UINT")) and not d.value.endswith("T4"))
+)
+
 
 class Walker:
     """Walks one function; `diagnostics` collects every refusal.
@@ -79,6 +86,14 @@ class Walker:
     def walk(self) -> Walked:
         """The whole function."""
         for p in self.function.params:
+            if isinstance(p.type, ir.ScalarType) and p.type.dtype not in _ARGUMENTS:
+                refused = Refused(
+                    "scalar-dtype",
+                    f"the parameter {p.name} is a scalar of {p.type.dtype.value}; the chip takes none of it",
+                    p.span,
+                    "pass it as an integer or float of at least 8 bits, or in a tensor",
+                )
+                self.diagnostics.append(refused.diagnostic(p.span, self.filename, self.function.name))
             if isinstance(p.type, ir.TileType) and p.type.memref is not None:  # in a rule's example
                 self.values[p.name] = self._tile(p.name, p.type)
             else:

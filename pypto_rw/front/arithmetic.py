@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pypto_rw import ir
 from pypto_rw.records import replace
 from pypto_rw.scalars import WIDE, Bounds
+from pypto_rw.shapes import Refused
 
 _FOLDED: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
@@ -51,7 +52,9 @@ class Arithmetic:
             case ir.Unary() | ir.Cast():
                 return replace(expr, operand=self.simplified(expr.operand))
             case ir.Binary():
-                return self._binary(replace(expr, left=self.simplified(expr.left), right=self.simplified(expr.right)))
+                return _within(
+                    self._binary(replace(expr, left=self.simplified(expr.left), right=self.simplified(expr.right)))
+                )
         return expr
 
     def _float(self, expr: ir.Expr) -> bool:
@@ -155,3 +158,10 @@ def _term(expr: ir.Expr) -> tuple[ir.Expr, int]:
     if isinstance(expr, ir.Binary) and expr.op == "*" and isinstance(expr.right, ir.Int):
         return expr.left, expr.right.value
     return expr, 1
+
+
+def _within(expr: ir.Expr) -> ir.Expr:
+    """A constant that was computed fits into 64 bits."""
+    if isinstance(expr, ir.Int) and not -(2**63) <= expr.value < 2**63:
+        raise Refused("number-range", "this expression is a constant that does not fit into 64 bits")
+    return expr

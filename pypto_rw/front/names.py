@@ -99,10 +99,10 @@ def _before(stmt: ir.Stmt, after: frozenset[str]) -> frozenset[str]:
                 inside |= {stmt.variable}
             else:
                 outside |= frozenset(reads(head)) - inside
-            once = live_after(stmt.body, outside)[1] - inside
-            again = live_after(stmt.body, outside | once)[1] - inside
+            # What a body needs, it needs at its end too; that adds nothing that it does not need at its start.
+            body = live_after(stmt.body, outside)[1] - inside
             first = set(reads(head)) if isinstance(stmt, ir.For) else set()
-            return outside | again | first | set(reads(stmt.initial))
+            return outside | body | first | set(reads(stmt.initial))
         case ir.Scope():
             return live_after(stmt.body, after)[1] | set(reads(stmt.call))
     return after

@@ -142,6 +142,8 @@ class _Simplifier:
         if fixed:
             assert isinstance(start, ir.Int) and isinstance(stop, ir.Int) and isinstance(step, ir.Int)
             trips = range(start.value, stop.value, step.value)
+            if stmt.kind == "unroll" and len(trips) > _UNROLLED:
+                raise Refused("loop-kind", f"this loop unrolls to {len(trips)} rounds, which is too many", stmt.span)
             if len(trips) <= 1 or stmt.kind == "unroll":
                 self.unroll(stmt, [replace(start, value=k) for k in trips], initial, out)
                 return
