@@ -16,13 +16,15 @@ def _blocks(language: str) -> list[str]:
 
 
 def test_the_kernel_file_is_the_one_shown() -> None:
-    assert (ROOT / "tests/kernels/readme.pyir").read_text() == _blocks("python")[0]
+    names = ("readme.pyir", "readme_authored.pyir")
+    assert [(ROOT / "tests/kernels" / name).read_text() for name in names] == _blocks("python")
 
 
 def test_the_output_is_the_one_shown(pypto_rw_command: Run) -> None:
-    result = pypto_rw_command("tests/kernels/readme.pyir", "--no-loc")
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == _blocks("mlir")[0]
+    for name in ("readme.pyir", "readme_authored.pyir"):
+        result = pypto_rw_command(f"tests/kernels/{name}", "--no-loc")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert [result.stdout] == _blocks("mlir")
 
 
 def test_the_two_commands_are_what_ci_runs() -> None:
@@ -39,7 +41,7 @@ def test_every_flag_of_the_table_exists(pypto_rw_command: Run) -> None:
 
 
 def test_every_command_of_the_synopsis_exists(pypto_rw_command: Run) -> None:
-    lines = next(b for b in re.findall(r"^```\n(.*?)^```$", README, re.M | re.S) if b.startswith("pypto-rw"))
+    (lines,) = re.findall(r"^```\n(pypto-rw.*?)^```$", README, re.M | re.S)
     for line in lines.splitlines():
         words = shlex.split(line.split("  ")[0].replace("[lower]", "lower"))
         command = [w for w in words[1:] if w.islower() and w.isalpha()]
