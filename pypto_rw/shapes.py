@@ -136,6 +136,23 @@ class Shaper:
         self.lookup = lookup
         self._static_types: dict[int, tuple[ir.Type, str | None]] = {}
 
+    def signature(self, call: ir.Call) -> Signature:
+        """How the op of a call is called; Refused where no rule file declares it."""
+        book = self.engine.rulebook
+        if not self.engine.load_op(call.callee):
+            near = ", ".join(book.nearest(call.callee))
+            operands = (self.lookup(a.id) for a in call.args if isinstance(a, ir.Name))
+            types = ", ".join(kind_name(v.type) for v in operands if v is not None)
+            raise Refused(
+                "unknown-op",
+                f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
+                call.span,
+                f"the nearest ops are {near}" if near else "",
+            )
+        found = book.signature(call.callee)
+        assert found is not None
+        return found
+
     # ---------------------------------------------------------------------------- scalars
 
     def resolved(self, expr: ir.Expr) -> ir.Expr:

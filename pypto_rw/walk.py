@@ -325,19 +325,7 @@ class Walker:
                 if call.callee == "tile.alloc":
                     self.allocations[name] = allocations.allocation(call)
             return
-        if not self.engine.load_op(call.callee):
-            near = ", ".join(self.engine.rulebook.nearest(call.callee))
-            types = ", ".join(
-                kind_name(self.values[a.id].type) for a in call.args if isinstance(a, ir.Name) and a.id in self.values
-            )
-            raise Refused(
-                "unknown-op",
-                f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
-                call.span,
-                f"the nearest ops are {near}" if near else "",
-            )
-        signature = self.engine.rulebook.signature(call.callee)
-        assert signature is not None
+        signature = self.shaper.signature(call)
         unseen = signature.trait("no-view")
         if name is not None and written is not None and kind_of(written) == "effect":
             self.values[name] = Value(written)  # such a name only says that there was a call

@@ -8,7 +8,7 @@ from pypto_rw.front.names import reads
 from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import Refused, Shaper, Value, Window, bind, kind_name
+from pypto_rw.shapes import Refused, Shaper, Value, Window, bind
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings
 
@@ -48,20 +48,7 @@ class Asker:
 
     def signature(self, call: ir.Call) -> Signature:
         """The signature of an op; Refused where no rule file declares it."""
-        if not self.engine.load_op(call.callee):
-            near = ", ".join(self.engine.rulebook.nearest(call.callee))
-            types = ", ".join(
-                kind_name(self.values[a.id].type) for a in call.args if isinstance(a, ir.Name) and a.id in self.values
-            )
-            raise Refused(
-                "unknown-op",
-                f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
-                call.span,
-                f"the nearest ops are {near}" if near else "",
-            )
-        found = self.engine.rulebook.signature(call.callee)
-        assert found is not None
-        return found
+        return self.shaper.signature(call)
 
     def ask(self, call: ir.Call, result: ir.Type | None = None) -> Answer:
         """What the rules say of `call`, whose result has the type `result` where that is known."""

@@ -12,7 +12,7 @@ from pypto_rw.engine import Engine, Term
 from pypto_rw.front.asking import Answer, Asker
 from pypto_rw.front.cores import placed_on_core
 from pypto_rw.front.decode import Decoder
-from pypto_rw.front.names import assigned
+from pypto_rw.front.names import assigned, fresh
 from pypto_rw.front.simplify import without_dead
 from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
@@ -207,7 +207,7 @@ class Legalizer:
         """The variable that holds `name` in another memory space; it is moved there on its first use."""
         if (name, space) in self.moved:
             return self.moved[name, space]
-        made = self.moved[name, space] = self._fresh(f"{name}_{space}")
+        made = self.moved[name, space] = fresh(self.taken, f"{name}_{space}")
         move = ir.Call("tile.move", (ir.Name(name),), (("target_memory", ir.Symbol(f"Mem.{space}")),), (), call.span)
         at = next((k for k in range(len(out)) if name in _targets(out[k])), None)
         if at is None or self.values[name].origin != "window":
@@ -241,9 +241,9 @@ class Legalizer:
             if term not in names:
                 if term[0] == "made-of":
                     like = decoder.operand(term[1])
-                    names[term] = self._fresh(f"{like.id if isinstance(like, ir.Name) else name}{term[2]}")
+                    names[term] = fresh(self.taken, f"{like.id if isinstance(like, ir.Name) else name}{term[2]}")
                 else:
-                    names[term] = self._fresh(f"{(name or 't').split('__')[0]}__{term[1]}_v{self.count}")
+                    names[term] = fresh(self.taken, f"{(name or 't').split('__')[0]}__{term[1]}_v{self.count}")
                     self.count += 1
             return names[term]
 
@@ -288,14 +288,6 @@ class Legalizer:
         parameter = answer.owners[operand[1]]
         names = [p.name for p in self.asker.signature(call).parameters]
         return _with_argument(call, names.index(parameter), parameter, new)
-
-    def _fresh(self, name: str) -> str:
-        new, number = name, 0
-        while new in self.taken:
-            number += 1
-            new = f"{name}_{number}"
-        self.taken.add(new)
-        return new
 
 
 def _targets(stmt: ir.Stmt) -> tuple[str, ...]:

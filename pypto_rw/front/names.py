@@ -111,3 +111,13 @@ def _before(stmt: ir.Stmt, after: frozenset[str]) -> frozenset[str]:
 def _results(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
     last = body[-1] if body else None
     return frozenset(last.targets) if isinstance(last, ir.Yield) else frozenset()
+
+
+def fresh(taken: set[str], name: str) -> str:
+    """`name`, numbered where it is taken; it is taken afterwards."""
+    new, number = name, 0
+    while new in taken:
+        number += 1
+        new = f"{name}_{number}"
+    taken.add(new)
+    return new

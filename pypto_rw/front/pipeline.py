@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.front.copies import copied, defined
-from pypto_rw.front.names import assigned, reads, substituted
+from pypto_rw.front.names import assigned, fresh, reads, substituted
 from pypto_rw.records import replace
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.shapes import Refused
@@ -74,12 +74,12 @@ class _Pipelines:
             raise Refused(
                 "loop-kind", "a pl.pipeline loop with a run-time end must start at 0 and step by 1", stmt.span
             )
-        name = self._fresh("unroll_main_end")
+        name = fresh(self.taken, "unroll_main_end")
         index = ir.ScalarType(ir.DType.INDEX)
         whole = ir.Binary("*", ir.Binary("//", stop, ir.Int(stages)), ir.Int(stages))
         out.append(ir.Assign((name,), index, whole, stmt.span))
         values = self._main(stmt, start, ir.Name(name), 1, out)
-        left = self._fresh("unroll_rem")
+        left = fresh(self.taken, "unroll_rem")
         out.append(ir.Assign((left,), index, ir.Binary("-", stop, ir.Name(name)), stmt.span))
         self._choices(stmt, ir.Name(left), ir.Name(name), values, 1, stages, out)
 
@@ -94,7 +94,7 @@ class _Pipelines:
         last = _end(stmt.body)
         targets: tuple[str, ...] = ()
         if last is not None:
-            targets = tuple(self._fresh(f"{t}_main") for t in last.targets)
+            targets = tuple(fresh(self.taken, f"{t}_main") for t in last.targets)
             inner.append(replace(last, targets=targets, values=values))
         out.append(
             replace(
@@ -123,7 +123,7 @@ class _Pipelines:
         self.groups += 1 if places else 0
         for stage, place in enumerate(places):
             names = dict.fromkeys(defined(body))
-            own = {n: n if keep and stage == 0 else self._fresh(n) for n in names}
+            own = {n: n if keep and stage == 0 else fresh(self.taken, n) for n in names}
             now: dict[str, ir.Expr] = {stmt.variable: place, **dict(zip(stmt.carried, values, strict=False))}
             copy = copied(body, own)
             for inner in copy:
@@ -156,7 +156,7 @@ class _Pipelines:
         last = number + 1 >= stages
         targets = end.targets if end and number == 1 else ()
         if end is not None:
-            targets = targets or tuple(self._fresh(t) for t in end.targets)
+            targets = targets or tuple(fresh(self.taken, t) for t in end.targets)
             if not last:
                 self._inner_choices(stmt, left, base, values, number + 1, stages, other, targets)
             else:
@@ -252,14 +252,6 @@ class _Pipelines:
     def _root(self, expr: ir.Expr) -> str:
         name = expr.id if isinstance(expr, ir.Name) else ""
         return self.roots.get(name, name)
-
-    def _fresh(self, name: str) -> str:
-        new, number = name, 0
-        while new in self.taken:
-            number += 1
-            new = f"{name}_{number}"
-        self.taken.add(new)
-        return new
 
 
 def _end(body: tuple[ir.Stmt, ...]) -> ir.Yield | None:
