@@ -26,6 +26,7 @@ LAYERS = [
     {"lower"},
     {"wrapper"},
     {"api", "examples"},
+    {"server", "trace"},
     {"commands"},
     {"cli"},
     {"__main__"},

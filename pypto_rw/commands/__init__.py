@@ -14,5 +14,6 @@ COMMANDS = {
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
     "codes": ("codes", "what a diagnostic code means, with an example"),
+    "lsp": ("lsp", "the language server for editors"),
     "rules": ("rules", "list and test rule files"),
 }
