@@ -1,4 +1,4 @@
-"""The forms of a rule file's text: where each begins and ends, its parts, its name. Nothing here knows what they mean."""
+"""The forms of a rule file: where each begins and ends, its parts, its name. Nothing here knows what they mean."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ LAYERS = [
     {"lower"},
     {"wrapper"},
     {"api", "examples"},
+    {"explain"},
     {"commands"},
     {"cli"},
     {"__main__"},
