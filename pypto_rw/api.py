@@ -24,6 +24,7 @@ from pypto_rw.unit import windows_and_contexts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pypto_rw.inspection import Inspection
     from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
@@ -62,6 +63,7 @@ def lower(
     functions: Sequence[str] | None = None,
     assembler_checks: bool = True,
     emit_tile_addr: bool | None = None,
+    inspection: Inspection | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
@@ -71,13 +73,14 @@ def lower(
     folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
     `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
     `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
+    `inspection` says which rules take part and is shown what they do; nothing of such a run is kept.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
-    settings = Settings(TARGETS[target], addresses, loc, reference, filename)
+    settings = Settings(TARGETS[target], addresses, loc, reference, filename, inspection=inspection)
     whole = parse(source, filename=filename)
     chosen = _chosen(whole, functions, filename)
     unit = whole.functions if functions is not None else None
@@ -165,7 +168,8 @@ def _compiled(
     `unit`: all functions compiled together, where `module` has only some."""
     try:
         with paused(), _engine(settings, rules) as engine:
-            task = Task(engine, settings.target, planner, settings.filename, source)
+            after = settings.inspection.after if settings.inspection is not None else None
+            task = Task(engine, settings.target, planner, settings.filename, source, after=after)
             module, settings = _ready(module, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
@@ -353,6 +357,13 @@ def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]
         "(as-reference)" if settings.reference else "(as-specified)",
     )
     rulebook = Rulebook(tuple(rules))
+    if (shown := settings.inspection) is not None:
+        shown.selection.require(rulebook)
+        shown.engine = Engine(
+            rulebook, target=settings.target, facts=facts, selection=shown.selection, watch=shown.watch
+        )
+        yield shown.engine
+        return
     kept = Shelf(rulebook.folders, (settings.target, *facts))
     engine = _engines.pop(kept.key, None) or Engine(rulebook, target=settings.target, facts=facts, shelf=kept)
     try:

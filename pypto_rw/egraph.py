@@ -12,11 +12,15 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
 from pypto_rw.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
+
+if TYPE_CHECKING:
+    from pypto_rw.selection import Selection
+    from pypto_rw.watching import Firing, Watch
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
@@ -40,10 +44,20 @@ class EGraph:
 
     Raises CompileError for a rule file that egglog does not take, at the file's line."""
 
-    def __init__(self, rulebook: Rulebook, *, target: str, facts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        *,
+        target: str,
+        facts: tuple[str, ...] = (),
+        selection: Selection | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.rulebook = rulebook
-        self.watch = False  # whether to note the names of rules that match
-        self.matched: set[str] = set()
+        self.watch = watch  # what notes the rules that match
+        self._selection = selection
+        self._probes = 0
+        self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
         self._graph = self._bindings.EGraph()
         self._span = self._bindings.EgglogSpan(self._bindings.SrcFile("loader", "x"), 0, 1)
@@ -72,12 +86,60 @@ class EGraph:
         """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg."""
         self.load("core/stages")
         with self._alone(types, [shape], "question"):
-            for ruleset in ("facts", "deduce", "check", "legalize"):
-                self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
+            self._question()
             deduced = self._table("deduced-of").get(0)
             findings = [(*finding,) for (_, _, *finding), _ in self._rows("report")]
             legal = sorted((key[2] for key, _ in self._rows("legal-of")), key=str)
         return deduced, tuple(_distinct(findings)), tuple(legal)
+
+    @contextlib.contextmanager
+    def examined(self, types: Sequence[str], shape: str, *, asked: bool) -> Iterator[list[Firing]]:
+        """The rules that match for one shape, in order; while it is open, `bindings` may look at what they made.
+
+        `asked`: as a question of the stages before planning, else as a shape to lower."""
+        from pypto_rw.watching import Watch  # a plain run watches nothing
+
+        self.load("core/stages")
+        self._settle()
+        watch, self.watch = self.watch, Watch()
+        try:
+            with self._alone(types, [shape], "question" if asked else "shape"):
+                (self._question if asked else self._run)()
+                yield self.watch.firings
+        finally:
+            self.watch = watch
+
+    def bindings(self, conditions: str, values: Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
+        """The values, each (expression, sort), in every match of a rule's conditions; within `examined`.
+
+        ValueError where the conditions, taken alone, are no rule's."""
+        self._probes += 1
+        name = f"probe-{self._probes}"
+        columns = [f"v{k}-{name}" for k in range(len(values))]
+        bound = " ".join(f"(= {c} {expression})" for c, (expression, _) in zip(columns, values, strict=True))
+        text = (
+            f"(relation {name} ({' '.join(sort for _, sort in values)})) (ruleset {name}-rules)"
+            f" (rule ({conditions} {bound}) (({name} {' '.join(columns)})) :ruleset {name}-rules)"
+            f" (run {name}-rules 1)"
+        )
+        try:
+            self._text(text)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise ValueError(str(error)) from None
+        return [key[1:] for key, _ in self._rows(name)]
+
+    def _settle(self) -> None:
+        """Run all rules without a shape, so that only what a shape brings about is noted afterwards."""
+        if self._settled != len(self._loaded):
+            watch, self.watch = self.watch, None
+            self._run()
+            self.watch, self._settled = watch, len(self._loaded)
+
+    def _question(self) -> None:
+        for ruleset in ("facts", "deduce", "check", "legalize"):
+            self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
 
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
         with self._alone(types, shapes, "shape"):
@@ -133,7 +195,11 @@ class EGraph:
         self._declare(file)
         try:
             with _quiet():
-                self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
+                text = self._selection.text(file) if self._selection is not None else None
+                if text is None:
+                    self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
+                else:
+                    self._include_text(text)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
@@ -214,8 +280,10 @@ class EGraph:
         command = self._command(ruleset)
         for _ in range(_LIMIT):
             report = self._graph.run_program(command)[0].report
-            if self.watch:
-                self.matched.update(r for r, n in report.num_matches_per_rule.items() if n)
+            if self.watch is not None:
+                times = report.search_and_apply_time_per_rule
+                seconds = {rule: time.total_seconds() for rule, time in times.items()}
+                self.watch.note(ruleset, report.num_matches_per_rule, seconds)
             if not report.updated:
                 return
             if after is not None:

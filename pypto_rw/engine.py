@@ -8,6 +8,8 @@ said is kept between processes, so that a kernel of known shapes needs no e-grap
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pypto_rw.records import dataclass
@@ -17,6 +19,8 @@ from pypto_rw.template import Template, compile_code
 
 if TYPE_CHECKING:
     from pypto_rw.egraph import EGraph
+    from pypto_rw.selection import Selection
+    from pypto_rw.watching import Firing, Watch
 
 Term = tuple[Any, ...]
 
@@ -53,7 +57,8 @@ class Engine:
     """The rules for one target; remembers every shape it has rewritten.
 
     `facts` are further egglog facts that hold for the whole run, e.g. `(addresses)`. `shelf`: where what the
-    rules said of a shape is kept between processes. `watch`: note which rules match."""
+    rules said of a shape is kept between processes. `selection`: which rules take part (a shelf would not know).
+    `watch` notes which rules match."""
 
     def __init__(
         self,
@@ -62,10 +67,12 @@ class Engine:
         target: str,
         facts: tuple[str, ...] = (),
         shelf: Shelf | None = None,
-        watch: bool = False,
+        selection: Selection | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.rulebook = rulebook
-        self.target, self._facts, self._watch = target, facts, watch
+        self.watch = watch
+        self.target, self._facts, self._selection = target, facts, selection
         self._shelf = shelf
         self._graph: EGraph | None = None
         self._ops: dict[str, bool] = {}
@@ -163,9 +170,13 @@ class Engine:
         if self._shelf is not None:
             self._shelf.save()
 
-    def fired(self) -> frozenset[str]:
-        """Names of the rules that matched something in the last `rewrite`s; of an engine made with `watch`."""
-        return frozenset(self._graph.matched) if self._graph is not None else frozenset()
+    @contextmanager
+    def examined(self, shape: str, *, asked: bool) -> Iterator[tuple[list[Firing], EGraph]]:
+        """The rules that match for one shape alone, in order, and the e-graph that holds what they made."""
+        graph = self._egraph()
+        self._load_known(graph)
+        with graph.examined(self._type_texts, shape, asked=asked) as firings:
+            yield firings, graph
 
     def rule_place(self, rule: str) -> str:
         """`file:line name` of a rule, the file relative to its rules folder."""
@@ -197,8 +208,9 @@ class Engine:
         if self._graph is None:
             from pypto_rw.egraph import EGraph
 
-            self._graph = EGraph(self.rulebook, target=self.target, facts=self._facts)
-            self._graph.watch = self._watch
+            self._graph = EGraph(
+                self.rulebook, target=self.target, facts=self._facts, selection=self._selection, watch=self.watch
+            )
         return self._graph
 
     def _owner(self, shape: str) -> str:

@@ -14,6 +14,7 @@ from pypto_rw.rulebook import Rulebook, RuleFile
 from pypto_rw.syntax import parse, write
 from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Walker
+from pypto_rw.watching import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +88,11 @@ class Runner:
         self.rulebook = rulebook
         self._engines: dict[tuple[str, ...], Engine] = {}
         self._file: RuleFile | None = None
-        self._fired: set[str] = set()
+        self.watch = Watch()
 
     def run(self, example: Example) -> Iterator[Outcome]:
         """Run an example on each of its targets."""
         if example.file is not self._file:  # an engine is slower the more shapes it holds
-            self._fired |= self.fired()
             self._engines.clear()
             self._file = example.file
         for target in example.targets:
@@ -103,13 +103,13 @@ class Runner:
 
     def fired(self) -> frozenset[str]:
         """Names of the rules that matched in any example so far."""
-        return frozenset(self._fired).union(*(e.fired() for e in self._engines.values()))
+        return frozenset(self.watch.matches)
 
     def engine(self, target: str, facts: tuple[str, ...]) -> Engine:
         """The engine for a target and mode."""
         key = (target, *facts)
         if key not in self._engines:
-            self._engines[key] = Engine(self.rulebook, target=target, facts=facts, watch=True)
+            self._engines[key] = Engine(self.rulebook, target=target, facts=facts, watch=self.watch)
         return self._engines[key]
 
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
     "codes": ("codes", "what a diagnostic code means, with an example"),
+    "trace": ("trace", "the module after each stage, and what became of each line"),
     "lsp": ("lsp", "the language server for editors"),
     "rules": ("rules", "list and test rule files"),
 }

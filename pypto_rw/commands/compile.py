@@ -71,7 +71,7 @@ def _lower(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     worst = 0
     for file in options.files or ["-"]:
-        found = _guarded(file, options, api.check, **_text_options(options))
+        found = guarded(file, options, api.check, **_text_options(options))
         if isinstance(found, int):
             worst = max(worst, found)
             continue
@@ -84,13 +84,13 @@ def _check(options: argparse.Namespace) -> int:
 
 def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
     if options.stop_after:
-        staged = _guarded(file, options, api.stop_after, stage=options.stop_after, reference=options.reference)
+        staged = guarded(file, options, api.stop_after, stage=options.stop_after, reference=options.reference)
         if isinstance(staged, int):
             return staged, None
         if staged[1].diagnostics:
             print(render(staged[1].diagnostics, staged[0]), file=sys.stderr)
         return 0, staged[1].pyir
-    found = _guarded(file, options, api.lower, loc=not options.no_loc, **_text_options(options))
+    found = guarded(file, options, api.lower, loc=not options.no_loc, **_text_options(options))
     if isinstance(found, int):
         return found, None
     source, lowered = found
@@ -110,7 +110,7 @@ def _text_options(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _guarded(file: str, options: argparse.Namespace, action: Callable[..., T], **more: Any) -> int | tuple[str, T]:
+def guarded(file: str, options: argparse.Namespace, action: Callable[..., T], **more: Any) -> int | tuple[str, T]:
     """The source of `file` and what `action` makes of it; an exit code when something else was to be said."""
     try:
         source = read(file)

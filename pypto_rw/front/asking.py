@@ -54,6 +54,10 @@ class Asker:
         """What the rules say of `call`, whose result has the type `result` where that is known."""
         signature = self.signature(call)
         asked = self.shaper.asked(call, signature, result)
+        if self.engine.watch is not None:
+            from pypto_rw.watching import Question  # a plain run is not watched
+
+            self.engine.watch.questions.append(Question(call.span, call.callee, asked.shape, asked.sources))
         said = self.engine.ask(asked.shape)
         late = signature.trait("after-planning") or ()
         findings = tuple(f for f in said.findings if f.rule not in late)
