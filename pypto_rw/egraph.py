@@ -130,6 +130,11 @@ class EGraph:
             raise ValueError(str(error)) from None
         return [key[1:] for key, _ in self._rows(name)]
 
+    @property
+    def files(self) -> list[str]:
+        """Names of the rule files that are loaded."""
+        return sorted(self._loaded)
+
     def _settle(self) -> None:
         """Run all rules without a shape, so that only what a shape brings about is noted afterwards."""
         if self._settled != len(self._loaded):

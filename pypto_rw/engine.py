@@ -171,10 +171,16 @@ class Engine:
             self._shelf.save()
 
     @contextmanager
-    def examined(self, shape: str, *, asked: bool) -> Iterator[tuple[list[Firing], EGraph]]:
-        """The rules that match for one shape alone, in order, and the e-graph that holds what they made."""
+    def examined(
+        self, shape: str, *, asked: bool, files: tuple[str, ...] = ()
+    ) -> Iterator[tuple[list[Firing], EGraph]]:
+        """The rules that match for one shape alone, in order, and the e-graph that holds what they made.
+
+        The rule files `files` take part too."""
         graph = self._egraph()
         self._load_known(graph)
+        for name in files:
+            graph.load(name)
         with graph.examined(self._type_texts, shape, asked=asked) as firings:
             yield firings, graph
 
