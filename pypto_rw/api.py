@@ -100,6 +100,7 @@ def stop_after(
     reference: bool = False,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    inspection: Inspection | None = None,
 ) -> Staged:
     """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
 
@@ -109,10 +110,11 @@ def stop_after(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
-    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
+    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename, inspection=inspection)
     chosen = _chosen(parse(source, filename=filename), functions, filename)
     with paused(), _engine(settings, rules) as engine:
-        task = Task(engine, settings.target, planner, filename, source)
+        after = inspection.after if inspection is not None else None
+        task = Task(engine, settings.target, planner, filename, source, after=after)
         module, _ = _ready(chosen, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
 

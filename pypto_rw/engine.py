@@ -165,6 +165,11 @@ class Engine:
         """How many shapes are remembered."""
         return len(self._results)
 
+    @property
+    def asked(self) -> int:
+        """How many questions of the stages before planning are remembered."""
+        return len(self._answers)
+
     def save(self) -> None:
         """Keep what this process learned for the next one."""
         if self._shelf is not None:
