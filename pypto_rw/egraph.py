@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ class EGraph:
         self.rulebook = rulebook
         self.watch = watch  # what notes the rules that match
         self._selection = selection
+        self._alone_in: dict[str, list[str]] = {}  # rulesets of one rule each, by the ruleset they are of
         self._probes = 0
         self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
@@ -130,6 +132,11 @@ class EGraph:
             raise ValueError(str(error)) from None
         return [key[1:] for key, _ in self._rows(name)]
 
+    @property
+    def files(self) -> list[str]:
+        """Names of the rule files that are loaded."""
+        return sorted(self._loaded)
+
     def _settle(self) -> None:
         """Run all rules without a shape, so that only what a shape brings about is noted afterwards."""
         if self._settled != len(self._loaded):
@@ -196,6 +203,8 @@ class EGraph:
         try:
             with _quiet():
                 text = self._selection.text(file) if self._selection is not None else None
+                if self.watch is not None and self.watch.timed:
+                    text = self._one_by_one(text or file.text)
                 if text is None:
                     self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
                 else:
@@ -280,16 +289,37 @@ class EGraph:
         command = self._command(ruleset)
         for _ in range(_LIMIT):
             report = self._graph.run_program(command)[0].report
+            updated = report.updated
             if self.watch is not None:
-                times = report.search_and_apply_time_per_rule
-                seconds = {rule: time.total_seconds() for rule, time in times.items()}
-                self.watch.note(ruleset, report.num_matches_per_rule, seconds)
-            if not report.updated:
+                self.watch.runs += 1
+                self.watch.note(ruleset, report.num_matches_per_rule)
+                updated |= self._timed(ruleset, self.watch)
+            if not updated:
                 return
             if after is not None:
                 self._saturate(after)
         matches = report.num_matches_per_rule
         raise self._endless(max(sorted(matches), key=lambda rule: matches[rule], default="?"))
+
+    def _one_by_one(self, text: str) -> str:
+        """A file's text with every rule in a ruleset of its own, so that it can be timed."""
+        from pypto_rw.ruletext import one_by_one
+
+        text, moved = one_by_one(text, sum(map(len, self._alone_in.values())))
+        for ruleset, own in moved:
+            self._alone_in.setdefault(ruleset, []).append(own)
+        return text
+
+    def _timed(self, ruleset: str, watch: Watch) -> bool:
+        """One round of each rule of a ruleset that is run alone; whether one changed anything."""
+        updated = False
+        for own in self._alone_in.get(ruleset, ()):
+            command = self._command(own)
+            start = time.perf_counter()
+            report = self._graph.run_program(command)[0].report
+            watch.note(ruleset, report.num_matches_per_rule, time.perf_counter() - start)
+            updated |= report.updated
+        return updated
 
     def _command(self, ruleset: str) -> Any:
         if ruleset not in self._commands:

@@ -165,16 +165,27 @@ class Engine:
         """How many shapes are remembered."""
         return len(self._results)
 
+    @property
+    def asked(self) -> int:
+        """How many questions of the stages before planning are remembered."""
+        return len(self._answers)
+
     def save(self) -> None:
         """Keep what this process learned for the next one."""
         if self._shelf is not None:
             self._shelf.save()
 
     @contextmanager
-    def examined(self, shape: str, *, asked: bool) -> Iterator[tuple[list[Firing], EGraph]]:
-        """The rules that match for one shape alone, in order, and the e-graph that holds what they made."""
+    def examined(
+        self, shape: str, *, asked: bool, files: tuple[str, ...] = ()
+    ) -> Iterator[tuple[list[Firing], EGraph]]:
+        """The rules that match for one shape alone, in order, and the e-graph that holds what they made.
+
+        The rule files `files` take part too."""
         graph = self._egraph()
         self._load_known(graph)
+        for name in files:
+            graph.load(name)
         with graph.examined(self._type_texts, shape, asked=asked) as firings:
             yield firings, graph
 

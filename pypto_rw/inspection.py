@@ -9,6 +9,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Span
 from pypto_rw.emit import Emitter, Instance
 from pypto_rw.engine import Engine
+from pypto_rw.printed import Place
 from pypto_rw.records import dataclass, field
 from pypto_rw.selection import Selection
 from pypto_rw.watching import Watch
@@ -50,6 +51,7 @@ class TracingEmitter(Emitter):
     def __init__(self, *, reference: bool) -> None:
         super().__init__(reference=reference)
         self._shapes: list[str] = []
+        self._regions: list[Place] = []  # where the regions around began
 
     def run(self, instance: Instance) -> str | None:
         self._shapes.append(instance.shape)
@@ -71,18 +73,20 @@ class TracingEmitter(Emitter):
     def open(self, text: str) -> None:
         super().open(text)
         self._trace(self.lines, -1)
+        self._regions.append(self.location)
 
     def middle(self, text: str) -> None:
         super().middle(text)
-        self._trace(self.lines, -1)
+        self._trace(self.lines, -1, self._regions[-1])
 
     def close(self) -> None:
         super().close()
-        self._trace(self.lines, -1)
+        self._trace(self.lines, -1, self._regions.pop())
 
-    def _trace(self, lines: list[str], start: int) -> None:
+    def _trace(self, lines: list[str], start: int, place: Place | None = None) -> None:
+        place = place or self.location
         for k in range(start if start >= 0 else len(lines) + start, len(lines)):
             traced = Traced(lines[k])
-            traced.span, traced.statement = self.location.span, self.location.shape
+            traced.span, traced.statement = place.span, place.shape
             traced.shape = self._shapes[-1] if self._shapes else ""
             lines[k] = traced

@@ -126,3 +126,18 @@ def without(text: str, names: frozenset[str]) -> str:
             blank = re.sub(r"[^\n]", " ", rule.form.text)
             text = text[: rule.form.start] + blank + text[rule.form.end :]
     return text
+
+
+def one_by_one(text: str, first: int) -> tuple[str, list[tuple[str, str]]]:
+    """The text with every rule in a ruleset of its own, numbered from `first`; and the ruleset each was of, with the
+    new one. The order is that of the text."""
+    out, at = [], 0
+    moved: list[tuple[str, str]] = []
+    for rule in rules(text):
+        place = rule.form.option(":ruleset")
+        if place is not None:
+            own = f"{place.text}--{first + len(moved)}"
+            moved.append((place.text, own))
+            out += [text[at : rule.form.start], f"(ruleset {own}) ", text[rule.form.start : place.start], own]
+            at = place.end
+    return "".join([*out, text[at:]]), moved

@@ -31,21 +31,23 @@ class Question(NamedTuple):
 
 @dataclass(slots=True)
 class Watch:
-    """What an engine notes. `firings` are in the order of the rounds; `seconds` are those of searching and applying a
-    rule, `runs` the rounds that the engine ran."""
+    """What an engine notes. `firings` are in the order of the rounds, `runs` counts the rounds of a ruleset.
 
+    `timed`: each rule is run and timed alone, `seconds` has the sum. (The engine's own times are in whole
+    milliseconds, which a rule seldom takes.)"""
+
+    timed: bool = False
     firings: list[Firing] = field(default_factory=list)
     matches: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     runs: int = 0
 
-    def note(self, ruleset: str, matches: dict[str, int], seconds: dict[str, float]) -> None:
-        """One round of a ruleset: how often each rule matched, and what it took."""
-        self.runs += 1
+    def note(self, ruleset: str, matches: dict[str, int], seconds: float = 0.0) -> None:
+        """One round of a ruleset, or of one rule of it: how often each rule matched, and what it took."""
         for rule in sorted(matches):
             if matches[rule]:
                 self.firings.append(Firing(rule, ruleset, matches[rule]))
                 self.matches[rule] = self.matches.get(rule, 0) + matches[rule]
-        for rule, time in seconds.items():
-            self.seconds[rule] = self.seconds.get(rule, 0.0) + time
+            if seconds:
+                self.seconds[rule] = self.seconds.get(rule, 0.0) + seconds

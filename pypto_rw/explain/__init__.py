@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from pypto_rw.explain.assemble import Examiner, explain
 from pypto_rw.explain.records import Emitted, Explanation, Fired, Question, Stage, Statement, Step
+from pypto_rw.explain.whynot import Miss
 
 __all__ = [
     "Emitted",
     "Examiner",
     "Explanation",
     "Fired",
+    "Miss",
     "Question",
     "Stage",
     "Statement",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pypto_rw import api
+from pypto_rw import api, ir, ruletext
 from pypto_rw.diagnostics import NOWHERE, CompileError, Diagnostic
+from pypto_rw.emit import Const, Instance, Var
 from pypto_rw.engine import Engine
 from pypto_rw.explain.records import Emitted, Explanation, Fired, Question, Stage, Statement, Step
 from pypto_rw.explain.sources import Source, Sources, origins
 from pypto_rw.explain.terms import value, written
+from pypto_rw.explain.whynot import Miss, why_not
 from pypto_rw.inspection import Inspection, Traced
 from pypto_rw.pipeline import STAGES
 from pypto_rw.selection import Selection
@@ -113,6 +115,31 @@ class Examiner:
         file, line = found
         return Fired(name, f"{file.name}.egg", str(file.path), line, ruleset, matches)
 
+    def why_not(self, name: str, statement: Statement) -> list[Miss]:
+        """Why the rule `name` did not fire for what a statement was on the way, each shape once.
+
+        ValueError for a name that no rule has."""
+        source = self.sources.at(statement.line, statement.column)
+        place = self.engine.rulebook.rule_file(name)
+        if place is None:
+            raise ValueError(name)
+        file = place[0]
+        rule = next(r for r in ruletext.rules(file.text) if r.name == name)
+        shapes: dict[tuple[str, bool], tuple[ir.Expr | None, ...]] = {}
+        if rule.ruleset != "lowering":
+            for q in self.inspection.watch.questions:
+                if self.sources.of(q.span) is source:
+                    shapes.setdefault((q.shape, True), q.sources)
+        if rule.ruleset != "legalize":
+            for instance, span, _ in self.inspection.wanted:
+                if self.sources.of(span) is source:
+                    shapes.setdefault((instance.shape, False), _named(instance))
+        own = [k for k in shapes if self.engine.op(k[0]).replace(".", "/") == file.name]
+        calls = [k for k in shapes if self.engine.rulebook.signature(self.engine.op(k[0])) is not None]
+        chosen = own or calls or list(shapes)
+        found = [why_not(self.engine, file, rule, k[0], shapes[k], asked=k[1]) for k in chosen]
+        return list(dict.fromkeys(found))
+
     def explanation(self) -> Explanation:
         """The records of the run."""
         stages, steps = self._stages()
@@ -206,3 +233,15 @@ class Examiner:
             )
             found.setdefault(source, {})[question] = None
         return {source: list(questions) for source, questions in found.items()}
+
+
+def _named(instance: Instance) -> tuple[ir.Expr | None, ...]:
+    """The operands of an instance as expressions, None for one that takes instructions."""
+    return tuple(
+        ir.Name(o.name)
+        if isinstance(o, Var)
+        else ir.Int(o.value)
+        if isinstance(o, Const) and isinstance(o.value, int)
+        else None
+        for o in instance.operands
+    )

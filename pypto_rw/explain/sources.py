@@ -43,6 +43,10 @@ class Sources:
     def _line(self, span: Span) -> str:
         return self._texts[span.line - 1].strip() if span.line <= len(self._texts) else ""
 
+    def at(self, line: int, column: int) -> Source | None:
+        """What begins there."""
+        return next((s for s in self.all if (s.span.line, s.span.column) == (line, column)), None)
+
     def of(self, span: Span) -> Source | None:
         """The innermost statement whose text contains the span."""
         if span not in self._known:
