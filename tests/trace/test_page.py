@@ -141,7 +141,7 @@ def test_enter_goes_to_the_rules_and_escape_comes_back(opened: Open) -> None:
     at = line(page, "pto", "pto.texp")
     click(page, at)
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.closest('#panel') !== null")
+    assert page.evaluate("document.activeElement.closest('#panel .rules') !== null")
     page.keyboard.press("Escape")
     assert chosen(page) == at
 
@@ -205,6 +205,26 @@ def test_corresponding_lines_stand_beside_one_another(opened: Open) -> None:
     tops = [page.locator(f"#{s} p.on").first.bounding_box() for s in STAGES]
     assert len({round(t["y"]) for t in tops if t is not None}) == 1
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_every_line_of_a_stage_is_as_high_as_the_others(opened: Open) -> None:
+    page = opened(KERNEL)
+    heights = page.locator(".lines p").evaluate_all(
+        "all => [...new Set(all.map(p => p.getBoundingClientRect().height))]"
+    )
+    assert heights == [18]
+
+
+def test_the_chosen_line_stays_in_view_when_lines_are_wrapped(opened: Open) -> None:
+    page = opened(KERNEL)
+    page.keyboard.press("j")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    page.keyboard.press("w")
+    shown, box = page.locator("p.at").bounding_box(), page.locator(".stage.active .lines").bounding_box()
+    assert shown is not None and box is not None
+    assert box["y"] <= shown["y"] and shown["y"] + shown["height"] <= box["y"] + box["height"]
 
 
 @pytest.mark.parametrize("width", [1280, 1920])

@@ -208,12 +208,13 @@
   // ------------------------------------------------------------------------------------------------ doing
 
   const toggles = {
-    types: () => press("types", !document.body.classList.toggle("short")),
-    wrap: () => press("wrap", document.body.classList.toggle("wrap")),
+    types: () => { press("types", !document.body.classList.toggle("short")); if (chosen) choose(chosen, false); },
+    wrap: () => { press("wrap", document.body.classList.toggle("wrap")); if (chosen) choose(chosen, false); },
     same: () => {
       const open = document.getElementById("same").getAttribute("aria-pressed") !== "true";
       for (const s of stages) if (s.querySelector("small").textContent === "unchanged") fold(s, !open);
       press("same", open);
+      if (chosen && isOpen(stageOf(chosen))) choose(chosen, false);
     },
     help: () => {
       const keys = document.getElementById("keys");
@@ -244,7 +245,7 @@
     ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
     PageDown: () => move(far), PageUp: () => move(-far), Home: () => move(-Infinity), End: () => move(Infinity),
     ArrowRight: () => cross(1), ArrowLeft: () => cross(-1), n: () => moveToNew(1), p: () => moveToNew(-1),
-    Enter: () => (panel.querySelector("summary, a[href]") || panel).focus(),
+    Enter: () => (panel.querySelector(".rules summary") || panel.querySelector("a[href]") || panel).focus(),
     f: () => { const s = stageOf(chosen); if (cross(1) || cross(-1)) fold(s, true); },
   };
 
