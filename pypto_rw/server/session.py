@@ -66,6 +66,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.catalogue = Catalogue(Rulebook(options.rules))
+        self._stamps = _stamps(options)
         self.documents: dict[str, Document] = {}
         self.worker = ThreadPoolExecutor(1, "check")
         self.server = LanguageServer("pypto-rw", _version())
@@ -134,6 +135,7 @@ class Session:
     async def _check(self, document: Document, number: int | None, pause: float) -> None:
         await asyncio.sleep(pause)
         analysis, text = document.analysis, document.text
+        await self._worked(self._reread)
         findings = await self._worked(lambda: analysis.findings)
         if analysis is not document.analysis:
             return
@@ -142,6 +144,12 @@ class Session:
         shown = [self._diagnostic(d, document, text) for d in findings]
         self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, shown, number))
         await self._worked(gc.collect)
+
+    def _reread(self) -> None:
+        """The ops anew where a file of the user's rule folders has changed."""
+        stamps = _stamps(self.options)
+        if stamps != self._stamps:
+            self._stamps, self.catalogue = stamps, Catalogue(Rulebook(self.options.rules))
 
     async def _worked(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self.worker, work)
@@ -254,6 +262,12 @@ class Session:
             for k, c in enumerate(choices)
         ]
         return types.CompletionList(False, items)
+
+
+def _stamps(options: Options) -> list[tuple[str, int]]:
+    """The files of the user's rule folders and when they were written."""
+    files = (f for folder in options.rules for f in sorted(Path(folder).rglob("*.egg")))
+    return [(str(f), f.stat().st_mtime_ns) for f in files]
 
 
 def _drop() -> None:

@@ -54,6 +54,12 @@ class Editor:
         assert isinstance(found.contents, types.MarkupContent)
         return found.contents.value.replace(ROOT.as_uri(), "file:///root")
 
+    async def symbols(self) -> list[types.DocumentSymbol]:
+        """The functions."""
+        params = types.DocumentSymbolParams(types.TextDocumentIdentifier(self.uri))
+        found = await self.client.text_document_document_symbol_async(params)
+        return [s for s in found or () if isinstance(s, types.DocumentSymbol)]
+
     async def definition(self, line: int, character: int) -> list[str]:
         """Places of the definition, as `file:line:character`, 0-based."""
         params = types.DefinitionParams(types.TextDocumentIdentifier(self.uri), types.Position(line, character))

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
+from pytest_lsp.client import make_test_lsp_client
 from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw.rulebook import Rulebook
 from tests.conftest import ROOT, Run
-from tests.server.conftest import Editor
+from tests.server.conftest import SERVER, Editor
 
 KERNEL = """import pypto.language as pl
 
@@ -51,9 +52,7 @@ def editor(client: LanguageClient, tmp_path: Path) -> Editor:
 @pytest.mark.asyncio
 async def test_a_good_kernel_has_no_diagnostics_and_its_functions_are_symbols(editor: Editor) -> None:
     assert await editor.open(KERNEL) == []
-    params = types.DocumentSymbolParams(types.TextDocumentIdentifier(editor.uri))
-    found = await editor.client.text_document_document_symbol_async(params)
-    shown = [(s.name, str(s.range), str(s.selection_range)) for s in found or () if isinstance(s, types.DocumentSymbol)]
+    shown = [(s.name, str(s.range), str(s.selection_range)) for s in await editor.symbols()]
     assert shown == [("first", "5:4-10:30", "5:8-5:13"), ("second", "13:4-18:30", "13:8-13:14")]
 
 
@@ -257,6 +256,32 @@ async def test_a_closed_text_has_no_diagnostics(editor: Editor) -> None:
     editor.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
     assert await editor.reported() == []
     assert await editor.hover(6, 8) is None
+
+
+@pytest.mark.asyncio
+async def test_a_rule_file_that_is_changed_is_read_again(tmp_path: Path) -> None:
+    rule = tmp_path / "rules/tile/twice.egg"
+    rule.parent.mkdir(parents=True)
+    text = """; tile.twice -- {}
+(operands "tile.twice" "tile:tile")
+(result-rule "tile.twice" "first")
+(rule ((= c (lower (call "tile.twice" args r))) (= a (vec-get args 0)))
+      ((union c (dps "pto.tadd" (vec-of a a) (vec-of r)))) :ruleset lowering :name "tile.twice/add")
+"""
+    rule.write_text(text.format("every element doubled"))
+    client = make_test_lsp_client()
+    await client.start_io(*SERVER, "--rules", str(tmp_path / "rules"))
+    await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))
+    editor = Editor(client, tmp_path / "kernel.pyir")
+    kernel = KERNEL.replace("pl.exp", "pl.twice")
+    assert await editor.open(kernel) == []
+    at = (7, LINES[7].index("pl.exp"))
+    assert (await editor.hover(*at) or "").split("\n\n")[1] == "every element doubled"
+    rule.write_text(text.format("every element two times"))
+    assert await editor.write(kernel + "\n") == []
+    assert (await editor.hover(*at) or "").split("\n\n")[1] == "every element two times"
+    await client.shutdown_session()
+    await client.stop()  # type: ignore[no-untyped-call]  # it has no types
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
