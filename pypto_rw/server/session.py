@@ -10,6 +10,7 @@ import asyncio
 import gc
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,12 +20,13 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.workspace.position_codec import PositionCodec
 
-from pypto_rw import api, resources
-from pypto_rw.diagnostics import Diagnostic, Severity, Span
+from pypto_rw import api
+from pypto_rw.diagnostics import CompileError, Severity, Span
 from pypto_rw.rulebook import Rulebook
 from pypto_rw.server.analysis import Analysis, Options
 from pypto_rw.server.catalogue import Catalogue
 from pypto_rw.server.completion import complete
+from pypto_rw.server.findings import Reporter
 from pypto_rw.server.hover import hover
 from pypto_rw.server.navigation import definition, symbols
 from pypto_rw.server.positions import from_position, to_range
@@ -32,11 +34,6 @@ from pypto_rw.server.scan import Text
 
 T = TypeVar("T")
 _PAUSE = 0.12  # seconds without a keystroke before a text is checked
-_SEVERITIES = {
-    Severity.error: types.DiagnosticSeverity.Error,
-    Severity.warning: types.DiagnosticSeverity.Warning,
-    Severity.note: types.DiagnosticSeverity.Information,
-}
 _KINDS = {
     "op": types.CompletionItemKind.Function,
     "module": types.CompletionItemKind.Module,
@@ -96,7 +93,10 @@ class Session:
 
     def _serve(self, name: str, answer: Callable[[Any], Awaitable[object]], options: object = None) -> None:
         async def serve(params: Any) -> object:  # pygls marks the function, which a method does not let it do
-            return await answer(params)
+            try:
+                return await answer(params)
+            except CompileError:  # of a rule file; the check of the text tells it
+                return None
 
         self.server.feature(name, options)(serve)
 
@@ -141,7 +141,7 @@ class Session:
             return
         if not any(d.severity is Severity.error for d in findings):
             document.earlier = analysis
-        shown = [self._diagnostic(d, document, text) for d in findings]
+        shown = list(map(self._reporter(document, analysis, text).report, findings))
         self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, shown, number))
         await self._worked(gc.collect)
 
@@ -149,50 +149,19 @@ class Session:
         """The ops anew where a file of the user's rule folders has changed."""
         stamps = _stamps(self.options)
         if stamps != self._stamps:
-            self._stamps, self.catalogue = stamps, Catalogue(Rulebook(self.options.rules))
+            self._stamps = stamps
+            with suppress(CompileError):  # the folder is gone; the check of the text tells it
+                self.catalogue = Catalogue(Rulebook(self.options.rules))
 
     async def _worked(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self.worker, work)
 
-    # ------------------------------------------------------------------------------------------- diagnostics
-
-    def _diagnostic(self, d: Diagnostic, document: Document, text: Text) -> types.Diagnostic:
-        where = to_range(d.span, text.lines, self.codec)
-        related = []
-        if d.help:
-            related.append(types.DiagnosticRelatedInformation(types.Location(document.uri, where), f"help: {d.help}"))
-        rule = self._rule(d.rule)
-        if rule is not None:
-            related.append(types.DiagnosticRelatedInformation(rule, f"rule: {d.rule}"))
-        message = d.message
-        if not self._takes_related():
-            message = "\n".join([message, *(r.message for r in related)])
-            related = []
-        href = f"{rule.uri}#L{rule.range.start.line + 1}" if rule is not None else _page(d.code)
-        return types.Diagnostic(
-            range=where,
-            message=message,
-            severity=_SEVERITIES[d.severity],
-            code=d.code,
-            code_description=types.CodeDescription(href) if href else None,
-            source="pypto-rw",
-            related_information=related or None,
-        )
-
-    def _takes_related(self) -> bool:
+    def _reporter(self, document: Document, analysis: Analysis, text: Text) -> Reporter:
         documents = self.server.client_capabilities.text_document
         published = documents.publish_diagnostics if documents is not None else None
-        return bool(published is not None and published.related_information)
-
-    def _rule(self, rule: str) -> types.Location | None:
-        """The place of a rule written as `file.egg:line name`."""
-        name, _, rest = rule.partition(".egg:")
-        number = rest.partition(" ")[0]
-        file = self.catalogue.rulebook.file(name) if number.isdigit() else None
-        if file is None:
-            return None
-        at = types.Position(int(number) - 1, 0)
-        return types.Location(Path(file.path).absolute().as_uri(), types.Range(at, at))
+        related = bool(published is not None and published.related_information)
+        rulebook = self.catalogue.rulebook
+        return Reporter(document.uri, analysis.filename, text.lines, self.codec, rulebook, related)
 
     # --------------------------------------------------------------------------------------------- questions
 
@@ -291,9 +260,3 @@ def _filename(uri: str) -> str:
 def _whole_line(span: Span) -> types.Range:
     at = types.Position(span.line - 1, 0)
     return types.Range(at, at)
-
-
-def _page(code: str) -> str:
-    """The page of a diagnostic code, where it has one."""
-    page = Path(resources.folder("rules")) / "codes" / f"{code}.md"
-    return page.absolute().as_uri() if page.is_file() else ""

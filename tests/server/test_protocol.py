@@ -280,6 +280,13 @@ async def test_a_rule_file_that_is_changed_is_read_again(tmp_path: Path) -> None
     rule.write_text(text.format("every element two times"))
     assert await editor.write(kernel + "\n") == []
     assert (await editor.hover(*at) or "").split("\n\n")[1] == "every element two times"
+    rule.write_text(text.replace('"tile:tile"', '"tile:nonsense"'))
+    (found,) = await editor.write(kernel)
+    assert (found.code, str(found.range)) == ("rule-file", "0:0-0:1")
+    assert found.message.split("\n")[1:] == [f"{rule}:2"]
+    assert await editor.hover(*at) is None
+    rule.write_text(text.format("every element doubled"))
+    assert await editor.write(kernel) == []
     await client.shutdown_session()
     await client.stop()  # type: ignore[no-untyped-call]  # it has no types
 
