@@ -26,7 +26,7 @@ LAYERS = [
     {"lower"},
     {"wrapper"},
     {"api", "examples"},
-    {"explain"},
+    {"explain", "authoring"},
     {"commands"},
     {"cli"},
     {"__main__"},
