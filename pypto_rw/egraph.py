@@ -58,6 +58,7 @@ class EGraph:
         self.watch = watch  # what notes the rules that match
         self._selection = selection
         self._alone_in: dict[str, list[str]] = {}  # rulesets of one rule each, by the ruleset they are of
+        self._first: tuple[frozenset[str], frozenset[str]] | None = None
         self._probes = 0
         self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
@@ -184,6 +185,20 @@ class EGraph:
             raise InternalError(f"the rules failed: {error}") from error
 
     # -------------------------------------------------------------------------------- rules
+
+    def restart(self) -> None:
+        """Forget all files but those it was made with; ten times as fast as another e-graph."""
+        if self._first is None:
+            raise InternalError("an e-graph that keeps no beginning cannot restart")
+        self._text("(pop)")
+        self._loaded, self._forms = set(self._first[0]), set(self._first[1])
+        self._settled = -1
+        self._text("(push)")
+
+    def keep_beginning(self) -> None:
+        """From here on `restart` comes back to this."""
+        self._first = (frozenset(self._loaded), frozenset(self._forms))
+        self._text("(push)")
 
     def load(self, name: str) -> None:
         """Load a rule file and what it requires, once."""

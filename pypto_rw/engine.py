@@ -160,6 +160,25 @@ class Engine:
         """What the rules said of a shape that went through `rewrite`."""
         return self._results[shape]
 
+    def shapes(self) -> list[str]:
+        """Every shape that is remembered, in the order it came."""
+        return list(self._results)
+
+    def restart(self) -> None:
+        """Forget every shape and every op, but not the core of the rules."""
+        if self._graph is not None:
+            self._graph.restart()
+        for known in (self._ops, self._types, self._type_texts, self._results, self._answers):
+            known.clear()
+
+    def keep_beginning(self) -> None:
+        """Make `restart` possible."""
+        self._egraph().keep_beginning()
+
+    def load_file(self, name: str) -> None:
+        """Load a rule file that belongs to no op."""
+        self._egraph().load(name)
+
     @property
     def size(self) -> int:
         """How many shapes are remembered."""

@@ -199,7 +199,7 @@ def print_walked(
         if isinstance(p.type, ir.TileType)
     ]
     templates = _Templates(engine)
-    for instance, span in _instances(walked.body):
+    for instance, span in (*_instances(walked.body), *walked.regions):
         templates.want(instance, span, walked.function.name)
     for instance in (*params, *given):
         templates.want(instance, walked.function.span, walked.function.name)

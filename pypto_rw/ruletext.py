@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pypto_rw.records import dataclass
 
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"\\]|\\.)*"|[()]|[^\s()";]+')
-_RULES = frozenset({"rule", "rewrite", "birewrite"})
+RULES = frozenset({"rule", "rewrite", "birewrite"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def forms(text: str) -> list[Node]:
 def rules(text: str) -> Iterator[Rule]:
     """The rules of a text, in order; a rewrite's conditions are its left side, called `rewritten`, and its `:when`."""
     for form in forms(text):
-        if form.head not in _RULES or len(form.parts) < 3:
+        if form.head not in RULES or len(form.parts) < 3:
             continue
         name, ruleset = form.option(":name"), form.option(":ruleset")
         if form.head == "rule":

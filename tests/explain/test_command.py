@@ -21,7 +21,6 @@ ASKED = {
     "a rule of another op": ("--line", "9", "--why-not", "tile.load/plain"),
     "a rule for many ops": ("--line", "9", "--why-not", "families/emits"),
     "a legalization": ("--why-not", "stages/column-to-row"),
-    "a rewrite": ("--line", "9", "--why-not", "core/then"),
     "a rule that fired": ("--line", "9", "--why-not", "tile.cast/native"),
 }
 
