@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -289,6 +290,50 @@ async def test_a_rule_file_that_is_changed_is_read_again(tmp_path: Path) -> None
     assert await editor.write(kernel) == []
     await client.shutdown_session()
     await client.stop()  # type: ignore[no-untyped-call]  # it has no types
+
+
+def test_a_session_byte_by_byte_ends_silently() -> None:
+    """As an editor without our libraries speaks: headers and JSON on stdin, then the end."""
+
+    def message(**fields: object) -> bytes:
+        body = json.dumps({"jsonrpc": "2.0", **fields}).encode()
+        return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    document = {"uri": "untitled:kernel", "languageId": "pyir", "version": 1, "text": KERNEL}
+    place = {"textDocument": {"uri": "untitled:kernel"}, "position": {"line": 6, "character": 8}}
+    sent = [
+        message(id=1, method="initialize", params={"processId": None, "rootUri": None, "capabilities": {}}),
+        message(method="initialized", params={}),
+        message(method="textDocument/didOpen", params={"textDocument": document}),
+        message(id=2, method="textDocument/hover", params=place),
+    ]
+    with subprocess.Popen(
+        SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None and server.stderr is not None
+        server.stdin.write(b"".join(sent))
+        server.stdin.flush()
+        answers: dict[object, object] = {}
+        while not {1, 2, "textDocument/publishDiagnostics"} <= answers.keys():
+            length = int(server.stdout.readline().removeprefix(b"Content-Length: "))
+            while server.stdout.readline() != b"\r\n":
+                pass
+            told = json.loads(server.stdout.read(length))
+            answers[told.get("id", told.get("method"))] = told.get("result", told.get("params"))
+        server.stdin.write(message(id=3, method="shutdown") + message(method="exit"))
+        server.stdin.flush()
+        server.stdin.close()
+        assert (server.wait(20), server.stderr.read()) == (0, b"")
+    assert answers["textDocument/publishDiagnostics"] == {"uri": "untitled:kernel", "version": 1, "diagnostics": []}
+    assert answers[2] == {
+        "contents": {
+            "kind": "markdown",
+            "value": "```python\nt: pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec]\n```\n- valid: [n, 64]\n"
+            "- layout: row_major, none_box, fractal 512 bytes\n"
+            "- memory: Vec, bytes 0..4096 of 188416, in `mem_vec_2`",
+        },
+        "range": {"start": {"line": 6, "character": 8}, "end": {"line": 6, "character": 9}},
+    }
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
