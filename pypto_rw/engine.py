@@ -143,9 +143,14 @@ class Engine:
         known = self._answers.get(shape)
         if known is not None:
             return known
-        graph = self._egraph()
-        self._load_known(graph)
-        deduced, findings, legal = graph.ask(self._type_texts, shape)
+        stored = self._shelf.get(f"{self._owner(shape)} asked", self._spelled(shape)) if self._shelf else None
+        if stored is None:
+            graph = self._egraph()
+            self._load_known(graph)
+            stored = graph.ask(self._type_texts, shape)
+            if self._shelf is not None:
+                self._shelf.put(f"{self._owner(shape)} asked", self._spelled(shape), stored)
+        deduced, findings, legal = stored
         answer = self._answers[shape] = Answer(deduced, tuple(Finding(*f) for f in findings), legal)
         return answer
 
@@ -156,7 +161,7 @@ class Engine:
     @property
     def size(self) -> int:
         """How many shapes are remembered."""
-        return len(self._results)
+        return len(self._results) + len(self._answers)
 
     def save(self) -> None:
         """Keep what this process learned for the next one."""

@@ -13,12 +13,14 @@ from pypto_rw import ir, terms
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
+from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.syntax.parts import float_
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
+_PACKED = frozenset({ir.DType.INT4, ir.DType.UINT4, ir.DType.FP4, ir.DType.HF4})  # two elements a byte
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
 _RANGES = {
     d: (-(1 << (w - 1)), (1 << (w - 1)) - 1) if d.value.startswith("INT") else (0, (1 << w) - 1)
@@ -341,7 +343,7 @@ class Shaper:
                 expr = arguments.get(p.default)
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
                 expr = self.adopted(expr, p, signature, arguments)
-            parts.append(self._argument(key, p, expr, call))
+            parts.append(self._argument(key, p, expr, call, signature, arguments))
             key.owners += [p.name] * (len(key.operands) - len(key.owners))
         res = result(key)
         if signature.generic:
@@ -431,7 +433,15 @@ class Shaper:
         found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
         return getattr(found.type, "dtype", None) if found else None
 
-    def _argument(self, key: _Key, p: Parameter, expr: ir.Expr | None, call: ir.Call) -> str:
+    def _argument(
+        self,
+        key: _Key,
+        p: Parameter,
+        expr: ir.Expr | None,
+        call: ir.Call,
+        signature: Signature,
+        arguments: dict[str, ir.Expr],
+    ) -> str:
         if p.kind in CONTEXT_KINDS:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
@@ -446,7 +456,8 @@ class Shaper:
             if not isinstance(expr, ir.Tuple):
                 raise Refused("operand-kind", f"{call.callee}: {p.name} must be a list such as [16, 64]", call.span)
             if p.kind == "extents":
-                return _vec([self._extent_argument(key, e) for e in expr.items])
+                inside = self._inside(p, expr, signature, arguments)
+                return _vec([self._extent_argument(key, e, k in inside) for k, e in enumerate(expr.items)])
             items = [self._scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
             if p.kind == "shape":
                 for e in expr.items:
@@ -561,12 +572,50 @@ class Shaper:
         low, high = (min(max(b, -(2**63)), 2**63 - 1) for b in (low, high))
         return f"(dyn {key.extents.index(expr)} {low} {high})"
 
-    def _extent_argument(self, key: _Key, expr: ir.Expr) -> str:
-        self.dtype(self.resolved(expr))  # refuses what is no scalar
+    def _extent_argument(self, key: _Key, expr: ir.Expr, inside: bool = False) -> str:
+        expr = self.resolved(expr)
+        self.dtype(expr)  # refuses what is no scalar
+        if inside:
+            key.extents.append(expr)
+            return f"(inside {len(key.extents) - 1})"
         return self._extent(key, expr)
+
+    def _inside(
+        self, p: Parameter, offsets: ir.Tuple, signature: Signature, arguments: dict[str, ir.Expr]
+    ) -> tuple[int, ...]:
+        """Axes on which a constant offset keeps its window inside the tensor: of these the number need not be told.
+
+        Source: rules/core/windows.egg, `inside-of`."""
+        trait = signature.trait("inside-of")
+        if trait is None or trait[0] != p.name or any(isinstance(a, ir.Bool) and a.value for a in arguments.values()):
+            return ()
+        tensor = self._type_of(arguments.get(trait[1]))
+        reach = self._reach(next((arguments[n] for n in trait[2].split() if n in arguments), None))
+        if not isinstance(tensor, ir.TensorType) or tensor.dtype in _PACKED:
+            return ()
+        if (tensor.view is not None and tensor.view.valid) or not len(offsets.items) == len(reach) == len(tensor.shape):
+            return ()
+        windows = enumerate(zip(offsets.items, reach, tensor.shape, strict=True))
+        return tuple(k for k, window in windows if _stays_inside(*map(self.resolved, window)))
+
+    def _reach(self, expr: ir.Expr | None) -> tuple[ir.Expr, ...]:
+        """The extents of a list, or the valid ones of a tile."""
+        if isinstance(expr, ir.Tuple):
+            return expr.items
+        t = self._type_of(expr)
+        return effective_view(t).valid if isinstance(t, ir.TileType) else ()
+
+    def _type_of(self, expr: ir.Expr | None) -> ir.Type | None:
+        return self._type(expr.id) if isinstance(expr, ir.Name) else None
 
     def _interned(self, text: str) -> str:
         return f"(ty {self.engine.type_number(text)})"
+
+
+def _stays_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> bool:
+    if not (isinstance(offset, ir.Int) and isinstance(size, ir.Int) and isinstance(extent, ir.Int)):
+        return False
+    return offset.value >= 0 and 0 <= size.value <= extent.value - offset.value
 
 
 class _KnownBounds(dict[str, Bounds]):

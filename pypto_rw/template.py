@@ -125,7 +125,7 @@ class _Compiler:
         if head == "do":
             return ("do", tuple(self.code(t[1])), self.value(t[2]))
         if head == "extent":
-            if t[1][0] != "dyn":
+            if t[1][0] not in ("dyn", "inside"):
                 raise InternalError(f"an extent that no rule resolves: {t[1]}")
             return ("extent", t[1][1])
         if head in ("anew", "uncast"):
