@@ -167,6 +167,7 @@ class Rulebook:
             if not os.path.isdir(folder):
                 raise rule_error(f"there is no rules folder {folder}", folder)
         self.signatures: dict[str, Signature] = {}  # known already
+        self.read_out: dict[tuple[str, ...], object] = {}  # what others have made of the files
         self._files: dict[str, RuleFile | None] = {}
 
     def file(self, name: str) -> RuleFile | None:
