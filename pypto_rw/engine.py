@@ -68,6 +68,9 @@ class Engine:
         self.target, self._facts, self._watch = target, facts, watch
         self._shelf = shelf
         self._graph: EGraph | None = None
+        self.type_terms: dict[
+            int, tuple[object, str | None]
+        ] = {}  # by id: a type, and its term if it has no run-time part
         self._ops: dict[str, bool] = {}
         self._types: dict[str, int] = {}
         self._type_texts: list[str] = []
@@ -164,7 +167,9 @@ class Engine:
         return len(self._results) + len(self._answers)
 
     def save(self) -> None:
-        """Keep what this process learned for the next one."""
+        """Keep what this process learned for the next one, and not too much for itself."""
+        if len(self.type_terms) > _MOST_TYPES:
+            self.type_terms.clear()
         if self._shelf is not None:
             self._shelf.save()
 
@@ -216,6 +221,7 @@ class Engine:
         return _NUMBER.sub(lambda m: self._type_texts[int(m[1])], shape)
 
 
+_MOST_TYPES = 50_000
 _NUMBER = re.compile(r"\(ty (\d+)\)")
 _HEAD = re.compile(r'\((?:call "([^"]+)"|([^\s()]+))')
 

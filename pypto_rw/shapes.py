@@ -136,7 +136,6 @@ class Shaper:
         self.hidden: set[str] = set()
         self.addresses = addresses
         self.lookup = lookup
-        self._static_types: dict[int, tuple[ir.Type, str | None]] = {}
 
     def signature(self, call: ir.Call) -> Signature:
         """How the op of a call is called; Refused where no rule file declares it."""
@@ -285,16 +284,23 @@ class Shaper:
 
     # ------------------------------------------------------------------------------ calls
 
-    def call(self, call: ir.Call, signature: Signature, result: Value | None, name: str | None) -> Instance:
-        """Instance of a call; `result` is what is known of the variable `name` it is assigned to."""
-        if result is None:
-            return self._call(call, signature, lambda key: "(none)", name)[0]
-        return self._call(
-            call,
-            signature,
-            lambda key: f"(res {self._type_term(key, result.type)} {self._place(key, result)})",
-            name,
-        )[0]
+    def call(
+        self,
+        call: ir.Call,
+        signature: Signature,
+        result: Value | None,
+        name: str | None,
+        arguments: dict[str, ir.Expr] | None = None,
+    ) -> Instance:
+        """Instance of a call; `result` is what is known of the variable `name` it is assigned to, `arguments` what
+        `bind` gives."""
+
+        def term(key: _Key) -> str:
+            if result is None:
+                return "(none)"
+            return f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+
+        return self._call(call, signature, term, name, arguments=arguments)[0]
 
     def call_for_pair(
         self, call: ir.Call, signature: Signature, results: list[tuple[str, Value]], name: str
@@ -333,14 +339,17 @@ class Shaper:
         result: Callable[[_Key], str],
         name: str | None,
         key: _Key | None = None,
+        arguments: dict[str, ir.Expr] | None = None,
     ) -> tuple[Instance, tuple[ir.Expr, ...]]:
         key = key or _Key()
-        arguments = bind(call, signature)
+        if arguments is None:
+            arguments = bind(call, signature)
+        stands_in = signature.usage.stands_in
         parts = []
         for p in signature.parameters:
             expr = arguments.get(p.name)
-            if expr is None and p.default is not None and p.default in {q.name for q in signature.parameters}:
-                expr = arguments.get(p.default)
+            if expr is None and p.name in stands_in:
+                expr = arguments.get(stands_in[p.name])
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
                 expr = self.adopted(expr, p, signature, arguments)
             parts.append(self._argument(key, p, expr, call, signature, arguments))
@@ -361,8 +370,13 @@ class Shaper:
     def alloc(self, name: str, value: Value) -> Instance:
         """Instance that declares the handle of the tile `name`."""
         assert isinstance(value.type, ir.TileType) and value.type.memref is not None
-        key = _Key()
         offset = value.type.memref.offset
+        known = self.engine.type_terms.get(id(value.type))
+        if known is not None and known[1] is not None and isinstance(offset, ir.Int) and self.addresses:
+            constant = self.scalar(offset)
+            assert isinstance(constant, Const)
+            return Instance(f"(alloc (const 0 ({constant.dtype})) (res {known[1]} (nowhere)))", (constant,), (), name)
+        key = _Key()
         address = "(none)" if offset is None or not self.addresses else self._scalar_term(key, offset)
         shape = f"(alloc {address} (res {self._type_term(key, value.type)} (nowhere)))"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), name)
@@ -551,14 +565,15 @@ class Shaper:
         return f"(window {handle} {row} {col} {window.columns} {window.memory})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
-        known = self._static_types.get(id(t))
+        known = self.engine.type_terms.get(id(t))
         if known is None:
             _require_addressable(t)
-            known = self._static_types[id(t)] = (t, terms.static_type_term(t))  # the reference keeps the id valid
-        text = known[1]
-        if text is None:
-            text = terms.type_term(t, lambda e: self._extent(key, e))
-        return self._interned(text)
+            text = terms.static_type_term(t)
+            known = (t, None if text is None else self._interned(text))  # the reference keeps the id valid
+            self.engine.type_terms[id(t)] = known
+        if known[1] is not None:
+            return known[1]
+        return self._interned(terms.type_term(t, lambda e: self._extent(key, e)))
 
     def _extent(self, key: _Key, expr: ir.Expr) -> str:
         expr = self.resolved(expr)
@@ -722,7 +737,8 @@ def undefined(name: str) -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional, names = signature.writable()
+    usage = signature.usage
+    positional, names = usage.positional, usage.names
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
@@ -738,9 +754,9 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
         if name in bound:
             raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
         bound[name] = value
-    for p in signature.parameters:
-        if p.name in names and p.name not in bound and p.default is None:
-            raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+    for name in usage.required:
+        if name not in bound:
+            raise Refused("operand-count", f"{call.callee} needs {name}", call.span)
     return bound
 
 
