@@ -40,13 +40,16 @@ class Rewritten:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
-    """What the rules say of an op before memory is planned: its type, its refusals, what stands for it."""
+    """What the rules say of an op before memory is planned: its type, its refusals, what stands for it.
+
+    `type` is the type once it has been made of the term, if it is the same for every statement of the shape."""
 
     deduced: Term | None
     findings: tuple[Finding, ...]
     legal: tuple[Term, ...]
+    type: Any = None
 
 
 class Engine:
