@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
-_TOGETHER = 32  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
+_TOGETHER = 64  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
 _TYPE = re.compile(r"\(ty (\d+)\)")
 
 
@@ -58,7 +58,8 @@ class EGraph:
         self.watch = watch  # what notes the rules that match
         self._selection = selection
         self._alone_in: dict[str, list[str]] = {}  # rulesets of one rule each, by the ruleset they are of
-        self._first: tuple[frozenset[str], frozenset[str]] | None = None
+        self._first: tuple[frozenset[str], frozenset[str]] | None = None  # what `restart` comes back to
+        self._count = 0  # shapes and questions, where `restart` forgets them
         self._probes = 0
         self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
@@ -67,6 +68,7 @@ class EGraph:
         self._loaded: set[str] = set()
         self._forms: set[str] = set()
         self._commands: dict[str, Any] = {}
+        self._asked = 0  # questions it has not forgotten
         self._text(
             "(relation signature (String String)) (relation operands (String String))"
             " (relation form (String String String))"
@@ -86,14 +88,29 @@ class EGraph:
     def ask(
         self, types: Sequence[str], shape: str
     ) -> tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]:
-        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg."""
+        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg.
+
+        Questions are forgotten a few at a time: to forget costs as much as ten answers."""
         self.load("core/stages")
-        with self._alone(types, [shape], "question"):
+        with _told():
+            if not self._asked and self._first is None:
+                self._text("(push)")
+            number = self._numbered(1) if self._first is not None else self._asked
+            self._asked += 1
+            self._include_text("\n".join(_facts(types, [shape], "question", number)))
             self._question()
-            deduced = self._table("deduced-of").get(0)
-            findings = [(*finding,) for (_, _, *finding), _ in self._rows("report")]
-            legal = sorted((key[2] for key, _ in self._rows("legal-of")), key=str)
+            deduced = self._table("deduced-of").get(number)
+            findings = [(*finding,) for (_, k, *finding), _ in self._rows("report") if k == number]
+            legal = sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == number), key=str)
+            if self._asked == _TOGETHER:
+                self._forget()
         return deduced, tuple(_distinct(findings)), tuple(legal)
+
+    def _forget(self) -> None:
+        """Forget what was asked."""
+        if self._asked and self._first is None:
+            self._text("(pop)")
+        self._asked = 0
 
     @contextlib.contextmanager
     def examined(self, types: Sequence[str], shape: str, *, asked: bool) -> Iterator[list[Firing]]:
@@ -103,13 +120,18 @@ class EGraph:
         from pypto_rw.watching import Watch  # a plain run watches nothing
 
         self.load("core/stages")
+        self._forget()
         self._settle()
         watch, self.watch = self.watch, Watch()
+        self._text("(push)")
         try:
-            with self._alone(types, [shape], "question" if asked else "shape"):
+            with _told():
+                number = self._numbered(1)
+                self._include_text("\n".join(_facts(types, [shape], "question" if asked else "shape", number)))
                 (self._question if asked else self._run)()
-                yield self.watch.firings
+            yield self.watch.firings
         finally:
+            self._text("(pop)")
             self.watch = watch
 
     def bindings(self, conditions: str, values: Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
@@ -150,39 +172,35 @@ class EGraph:
             self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
 
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
-        with self._alone(types, shapes, "shape"):
+        with _told():
+            self._forget()
+            first = self._numbered(len(shapes))
+            if self._first is None:  # else `restart` forgets them, which is rarer
+                self._text("(push)")
+            self._include_text("\n".join(_facts(types, shapes, "shape", first)))
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
             findings: dict[int, list[tuple[str, Term, str, str]]] = {}
             for (_, k, *finding), _ in self._rows("report"):
                 findings.setdefault(k, []).append((*finding,))
+            if self._first is None:
+                self._text("(pop)")
         return [
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
                 deduced.get(k),
                 tuple(_distinct(findings.get(k, ()))),
             )
-            for k in range(len(shapes))
+            for k in range(first, first + len(shapes))
         ]
 
-    @contextlib.contextmanager
-    def _alone(self, types: Sequence[str], shapes: Sequence[str], table: str) -> Iterator[None]:
-        """The shapes, numbered from 0 in the function `table`; the e-graph forgets them and all they made."""
-        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
-        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
-        lines += [f"(set ({table} {k}) {s})" for k, s in enumerate(shapes)]
-        try:
-            self._text("(push)")
-            self._include_text("\n".join(lines))
-            yield
-            self._text("(pop)")
-        except CompileError:
-            raise
-        except BaseException as error:
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                raise
-            raise InternalError(f"the rules failed: {error}") from error
+    def _numbered(self, count: int) -> int:
+        """The first of so many numbers that no shape or question has that is remembered."""
+        if self._first is None:
+            return 0
+        first, self._count = self._count, self._count + count
+        return first
 
     # -------------------------------------------------------------------------------- rules
 
@@ -190,6 +208,7 @@ class EGraph:
         """Forget all files but those it was made with; ten times as fast as another e-graph."""
         if self._first is None:
             raise InternalError("an e-graph that keeps no beginning cannot restart")
+        self._forget()
         self._text("(pop)")
         self._loaded, self._forms = set(self._first[0]), set(self._first[1])
         self._settled = -1
@@ -204,6 +223,7 @@ class EGraph:
         """Load a rule file and what it requires, once."""
         if name in self._loaded:
             return
+        self._forget()  # or the rules would be forgotten with what was asked
         self._loaded.add(name)
         file = self.rulebook.file(name)
         if file is None:
@@ -383,6 +403,26 @@ class _Decoder:
                 found = ("Unextractable",)
             self._seen[term] = found
         return found
+
+
+def _facts(types: Sequence[str], shapes: Sequence[str], table: str, first: int = 0) -> list[str]:
+    """The shapes, numbered from `first` in the function `table`, and the types they name."""
+    numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+    lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
+    return [*lines, *(f"(set ({table} {k}) {s})" for k, s in enumerate(shapes, first))]
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """An error of egglog is a fault of the compiler."""
+    try:
+        yield
+    except CompileError:
+        raise
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise InternalError(f"the rules failed: {error}") from error
 
 
 def _quoted(text: str) -> str:
