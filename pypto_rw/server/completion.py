@@ -112,7 +112,7 @@ def _arguments(call: OpenCall, source: str, catalogue: Catalogue, prefix: str) -
             return [("True", "keyword", ""), ("False", "keyword", "")]
         group = VALUES.get(p.kind)
         return [(f"{prefix}.{group}.{m}", "member", "") for m in sorted(GROUPS[group])] if group else []
-    first = catalogue.ops[ops[0]].writable()[0] if ops else ()
+    first = catalogue.ops[ops[0]].usage.positional if ops else ()
     passed = {p.name for p in first[: call.position]} if len(ops) == 1 else set()
     return [
         (f"{name}=", "argument", described(p))

@@ -17,6 +17,7 @@ from pypto_rw.syntax import expression_text
 from pypto_rw.syntax.tokens import Lexicon
 from pypto_rw.syntax.writer_terms import Terms
 
+_EXAMPLES = 2  # of an op that are shown
 _FOLLOWED = re.compile(r"\s*=(?!=)")
 
 
@@ -128,9 +129,12 @@ def _op(op: str, catalogue: Catalogue, *, full: bool) -> str:
         f"Rule file: [{op.replace('.', '/')}.egg:{line}]({Path(path).absolute().as_uri()}#L{line})"
         + _targets(catalogue.rulebook.targets(catalogue.ops[op])),
     ]
-    for example in catalogue.shown(op) if full else ():
+    shown = catalogue.shown(op) if full else []
+    for example in shown[:_EXAMPLES]:
         parts.append("Example:\n```python\n" + "\n".join(example.body) + "\n```")
         parts.append("prints\n```mlir\n" + "\n".join(example.prints) + "\n```")
+    if len(shown) > _EXAMPLES:
+        parts.append(f"{len(shown) - _EXAMPLES} more in the rule file.")
     return "\n\n".join(parts)
 
 

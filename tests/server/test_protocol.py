@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -131,7 +132,8 @@ async def test_hover(editor: Editor, snapshot: SnapshotAssertion) -> None:
         _at(6, "valid_shape"),
     ]
     shown = [f"{line}:{at} {LINES[line][at:].split()[0]}\n{await editor.hover(line, at)}" for line, at in places]
-    assert "\n\n========\n\n".join(shown) == snapshot
+    text = re.sub(r"(?<=\.egg):\d+|#L\d+", "", "\n\n========\n\n".join(shown))  # lines of rule files move
+    assert text == snapshot
 
 
 @pytest.mark.asyncio

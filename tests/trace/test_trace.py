@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from syrupy.assertion import SnapshotAssertion
@@ -88,7 +89,8 @@ def test_a_line_that_lost_words_is_new_without_a_marked_part() -> None:
 
 
 def test_text(snapshot: SnapshotAssertion) -> None:
-    assert as_text(story()) == snapshot
+    """Lines of rule files move; the rules are told by name."""
+    assert re.sub(r"\.egg:\d+", ".egg", as_text(story())) == snapshot
 
 
 def test_the_page_is_the_same_every_time_and_names_no_folder() -> None:
