@@ -22,7 +22,7 @@ LAYERS = [
     {"slots", "nodes", "windows", "members", "deferred"},
     {"memory", "front"},
     {"pipeline"},
-    {"walk", "regions", "checks", "allocations", "places", "composites", "collectives"},
+    {"walk", "regions", "checks", "allocations", "places", "composites", "collectives", "ring"},
     {"lower"},
     {"wrapper"},
     {"api", "examples"},

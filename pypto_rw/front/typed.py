@@ -42,6 +42,7 @@ class Typer:
         )
         self.poisoned: set[str] = set()
         self.makers: dict[str, ir.Call] = {}
+        self.whole: set[str] = set()  # tiles that stand for whole tensors
         self.windows: dict[str, ir.Tuple] = {}
 
     def function(self) -> ir.Function:
@@ -138,8 +139,9 @@ class Typer:
         if isinstance(value, ir.Cast) and kind(value.operand, self.asker) in ("tile", "tensor"):
             value = _tile_cast(value)
         if isinstance(value, ir.Call):
+            whole = self._on_whole_tensors(value)
             call = self.call(value, out)
-            t = self.typed_call(name, call, stmt.type, stmt.span)
+            t = self.typed_call(name, call, stmt.type, stmt.span, whole=whole)
             out.append(replace(stmt, type=t, value=call))
             return
         if not (isinstance(value, ir.Cast) and isinstance(value.operand, ir.Int) and stmt.type is not None):
@@ -317,8 +319,21 @@ class Typer:
                 if isinstance(source, ir.TileType) and source.shape == t.shape:
                     self.windows.setdefault(name, self.windows[expr.id])
 
-    def typed_call(self, name: str, call: ir.Call, written: ir.Type | None, span: Span) -> ir.Type:
-        """Type of a call's result; the variable `name` ("" for none) has it from here on."""
+    def _on_whole_tensors(self, call: ir.Call) -> bool:
+        """Whether a call is written on whole tensors, as a tensor or as the tile that stands for one."""
+        if "." in call.callee:
+            return call.callee.startswith("tensor.")
+        names = [a for a in call.args if isinstance(a, ir.Name)]
+        return any(a.id in self.whole for a in names) or (
+            any(kind(a, self.asker) == "tensor" for a in names) and self._takes_tiles(call)
+        )
+
+    def typed_call(
+        self, name: str, call: ir.Call, written: ir.Type | None, span: Span, *, whole: bool = False
+    ) -> ir.Type:
+        """Type of a call's result; the variable `name` ("" for none) has it from here on.
+
+        `whole`: its author may call the tile a tensor."""
         answer = self.asker.ask(call)
         if answer.type is None and written is not None:
             answer = self.asker.ask(call, written)
@@ -335,6 +350,10 @@ class Typer:
                 )
             t = written
         else:
+            if whole and isinstance(answer.type, ir.TileType):
+                self.whole.add(name)
+                if isinstance(written, ir.TensorType):
+                    written = ir.TileType(written.shape, written.dtype)
             t = completed(name, written, answer.type)
         self.values[name] = self.asker.value(name, t, call)
         self._note_window(name, call, t)
