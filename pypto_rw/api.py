@@ -79,7 +79,7 @@ def lower(
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
-    whole = parse(source, filename=filename)
+    whole = _read(source, filename)
     chosen = _chosen(whole, functions, filename)
     unit = whole.functions if functions is not None else None
     return _compiled(
@@ -107,11 +107,21 @@ def stop_after(
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
     settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
-    chosen = _chosen(parse(source, filename=filename), functions, filename)
+    chosen = _chosen(_read(source, filename), functions, filename)
     with paused(), _engine(settings, rules) as engine:
         task = Task(engine, settings.target, planner, filename, source)
         module, _ = _ready(chosen, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
+
+
+def _read(source: str, filename: str) -> ir.Module:
+    """The module of a text, its constants in their places."""
+    module = parse(source, filename=filename)
+    if not module.constants:
+        return module
+    from pypto_rw.front.constants import with_constants
+
+    return with_constants(module, filename=filename, source=source)
 
 
 def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
@@ -239,7 +249,7 @@ def build(
         Path() if filename.startswith("<") else Path(filename).absolute().parent,
         progress,
     )
-    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
+    return wrapper.build(_read(source, filename), source, Path(output), plan)
 
 
 def _accepted(

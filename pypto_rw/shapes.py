@@ -194,6 +194,10 @@ class Shaper:
                 return self._not_scalar(expr.left if left is None else expr.right)
             case ir.Call():
                 return Refused("nested-call", f"the call {expr.callee} must be a statement of its own here", expr.span)
+            case ir.Str():
+                return Refused("not-a-scalar", f"a scalar is needed here, but {expr.value!r} is a text")
+            case ir.Tuple():
+                return Refused("not-a-scalar", f"a scalar is needed here, but this is a list of {len(expr.items)}")
         return Refused("not-a-scalar", "a scalar is needed here")
 
     def scalar(self, expr: ir.Expr) -> Operand:
@@ -452,7 +456,7 @@ class Shaper:
                 for e in expr.items:
                     e = self.resolved(e)
                     if not isinstance(e, ir.Int) or e.value <= 0:
-                        what = e.value if isinstance(e, ir.Int) else "a run-time value"
+                        what = e.value if isinstance(e, ir.Int | ir.Float) else "a run-time value"
                         raise Refused(
                             "shape-constant",
                             f"{call.callee}: every element of {p.name} must be a positive constant; got {what}",

@@ -615,8 +615,10 @@ class Walker:
     def _alloc(self, name: str, value: Value) -> Instance:
         """What declares a tile's handle: its allocation, or a slot of a region."""
         t = value.type
-        if isinstance(t, ir.TileType) and t.memref is not None and t.memref.base in self.regions:
-            return self.shaper.slot(f"{t.memref.base}_mb", name, t)
+        memref = t.memref if isinstance(t, ir.TileType) else None
+        if memref is not None and memref.base in self.regions and memref.slot is not None:  # a view selects none
+            assert isinstance(t, ir.TileType)
+            return self.shaper.slot(f"{memref.base}_mb", name, t)
         return self.shaper.alloc(name, value)
 
     # ---------------------------------------------------------------------------- regions

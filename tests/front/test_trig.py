@@ -23,7 +23,12 @@ def away_from_zero(value: float) -> float:
     return math.copysign(math.floor(abs(value) + 0.5), value)
 
 
-ROUND: dict[str, Callable[[float], float]] = {"round": away_from_zero, "rint": round, "floor": math.floor, "none": float}
+ROUND: dict[str, Callable[[float], float]] = {
+    "round": away_from_zero,
+    "rint": round,
+    "floor": math.floor,
+    "none": float,
+}
 
 
 def value_of(function: ir.Function, start: float) -> float:
