@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.allocation import needs_plan
+from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
@@ -107,10 +107,11 @@ def stop_after(
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
     settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
-    chosen = _chosen(_read(source, filename), functions, filename)
+    whole = _read(source, filename)
+    chosen = _chosen(whole, functions, filename)
     with paused(), _engine(settings, rules) as engine:
         task = Task(engine, settings.target, planner, filename, source)
-        module, _ = _ready(chosen, settings, task, until=stage)
+        module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
 
 
@@ -160,6 +161,30 @@ def _ready(
     return module, settings
 
 
+def _ready_of(
+    chosen: ir.Module,
+    unit: tuple[ir.Function, ...] | None,
+    settings: Settings,
+    task: Task,
+    *,
+    until: str | None = None,
+) -> tuple[ir.Module, tuple[ir.Function, ...] | None, Settings]:
+    """The chosen functions after the stages, all functions of the unit as far as they went through them, and the
+    settings they are printed with."""
+    if unit is None or len(unit) == len(chosen.functions):
+        module, settings = _ready(chosen, settings, task, until=until)
+        return module, unit, settings
+    from pypto_rw.tied import with_tied  # only a part of a module needs it
+
+    module, settings = _ready(with_tied(chosen, unit, task.engine.rulebook), settings, task, until=until)
+    done = {f.name: f for f in module.functions}
+    others = {f.name for f in unit} - {f.name for f in chosen.functions}
+    if any(done.get(f.name) != f for f in chosen.functions):  # the stages keep what runs on the host out of a unit
+        unit = tuple(f for f in unit if f.name in done or f.kind in DEVICE)
+    module = replace(module, functions=tuple(f for f in module.functions if f.name not in others))
+    return module, tuple(done.get(f.name, f) for f in unit), settings
+
+
 def _compiled(
     module: ir.Module,
     settings: Settings,
@@ -177,7 +202,7 @@ def _compiled(
     try:
         with paused(), _engine(settings, rules) as engine:
             task = Task(engine, settings.target, planner, settings.filename, source)
-            module, settings = _ready(module, settings, task)
+            module, unit, settings = _ready_of(module, unit, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
                 printed,

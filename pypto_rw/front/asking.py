@@ -55,7 +55,7 @@ class Asker:
         signature = self.signature(call)
         asked = self.shaper.asked(call, signature, result)
         said = self.engine.ask(asked.shape)
-        late = signature.trait("after-planning") or ()
+        late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)
         deduced = type_of(said.deduced, asked.extents) if said.deduced is not None else None
         return Answer(deduced, findings, said.legal, asked.sources, asked.owners, asked.extents)
