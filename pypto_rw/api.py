@@ -199,6 +199,7 @@ def _compiled(
     """A parsed module through the stages, as text, with what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
+    given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
             task = Task(engine, settings.target, planner, settings.filename, source)
@@ -215,11 +216,41 @@ def _compiled(
             )
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
-        return Lowered(text, (*task.notes, *found), module)
+        shared = _shared_bytes(module, given, settings, engine) if given else []
+        return Lowered(text, (*task.notes, *shared, *found), module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def _shared_bytes(module: ir.Module, given: set[str], settings: Settings, engine: Engine) -> list[Diagnostic]:
+    """Warnings of tiles that are needed at once and share bytes, in the functions that came with their addresses."""
+    from pypto_rw.colive import suspect
+
+    def in_place(op: str) -> bool:
+        signature = engine.rulebook.signature(op)
+        return signature is not None and (signature.trait("inherits") or signature.trait("in-place")) is not None
+
+    functions = (f for f in module.functions if f.name in given)
+    found = tuple(f for f in functions if suspect(f, in_place, addresses=settings.addresses))
+    if not found:
+        return []
+    from pypto_rw.memory.verify import verify_plan  # a right plan does without
+
+    wrong = verify_plan(
+        replace(module, functions=found),
+        planner="pypto" if settings.addresses else "ptoas",
+        target=settings.target,
+        rulebook=engine.rulebook,
+        filename=settings.filename,
+    )
+    help = "give the two tiles addresses that do not overlap"
+    return [
+        replace(d, code="overlapping-live-tiles", help=help, severity=Severity.warning)
+        for d in wrong
+        if d.code == "plan-overlap"
+    ]
 
 
 def build(
@@ -328,7 +359,8 @@ def check(
     printed = "pypto" if addresses else "ptoas"  # the verifier asks whether tiles have addresses
     found = verified(lowered.mlir, target=TARGETS[target], planner=printed, ptoas=ptoas, filename=filename)
     told = {d.span.line for d in lowered.diagnostics}
-    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told)
+    same = {d.code for d in lowered.diagnostics} & {"overlapping-live-tiles"}  # told where the tile is written
+    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told and d.code not in same)
     every = sorted([*lowered.diagnostics, *more], key=lambda d: (d.span.line, d.span.column))
     return as_errors(every)
 

@@ -25,6 +25,11 @@ _RANGES = {
     for d in ir.DType
     if (w := int("".join(c for c in d.value if c.isdigit()) or "0")) and "INT" in d.value
 }
+_WAY_IN = {  # how what an operand must be comes to be
+    "tile": "for example with pl.load, if it is a tile",
+    "tensor": "or pass it as a parameter, if it is a tensor",
+}
+_DIVISIONS = frozenset({"/", "//", "%"})
 NONE_TERMS = {
     "Operand": "(none)",
     "Operands": "(vec-empty)",
@@ -228,12 +233,21 @@ class Shaper:
                         expr.span,
                         "multiply instead",
                     )
+                self.require_divisor(expr)
                 return self.operator(op, (expr.left, expr.right), self.dtype(expr))
             case ir.Unary():
                 return self.operator(UNARY[expr.op], (expr.operand,), self.dtype(expr))
             case ir.Cast():
                 return self.operator("cast", (expr.operand,), expr.dtype)
         raise self._not_scalar(expr)
+
+    def require_divisor(self, expr: ir.Binary) -> None:
+        """Refused where an integer is divided by the constant 0."""
+        divisor = self.resolved(expr.right)
+        if expr.op in _DIVISIONS and isinstance(divisor, ir.Int) and divisor.value == 0:
+            raise Refused(
+                "division-by-zero", f"the right side of {expr.op} is 0", expr.span, "divide by a number other than 0"
+            )
 
     def operator(self, name: str, operands: tuple[ir.Expr, ...], result: ir.DType) -> Instance:
         """Instance of the scalar operator `name`."""
@@ -440,7 +454,7 @@ class Shaper:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
             if p.default is None:
-                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p))
             return _default_term(p)
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
@@ -487,7 +501,7 @@ class Shaper:
     def _operand_term(self, key: _Key, p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
         found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
         if isinstance(expr, ir.Name) and found is None:
-            raise undefined(expr.id)
+            raise undefined(expr.id, _WAY_IN.get(p.kind, ""))
         kind = kind_of(found.type) if found is not None else "scalar"
         if p.kind != "any" and kind != _WIDER.get(p.kind, p.kind):
             got = (
@@ -662,14 +676,14 @@ def _vec(items: list[str]) -> str:
     return f"(vec-of {' '.join(items)})" if items else "(vec-empty)"
 
 
-def undefined(name: str) -> Refused:
-    """Refusal of a name without a definition."""
+def undefined(name: str, help: str = "") -> Refused:
+    """Refusal of a name without a definition; `help` where it need not be a scalar."""
     if name.endswith("__FREE_VAR"):
         return Refused("undefined-name", f"{name} has no definition: the dump was printed from malformed IR")
     refused = Refused(
         "undefined-name",
         f"cannot materialize symbol {name}: it has no definition",
-        help=f"define {name} before its use, or pass it as a parameter {name}: pl.Scalar[pl.INDEX]",
+        help=f"define {name} before its use, {help or f'or pass it as a parameter {name}: pl.Scalar[pl.INDEX]'}",
     )
     refused.name = name
     return refused
@@ -695,8 +709,18 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
         bound[name] = value
     for p in signature.parameters:
         if p.name in names and p.name not in bound and p.default is None:
-            raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+            raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p))
     return bound
+
+
+def _scratch_help(p: Parameter) -> str:
+    """How to make the operand, where it is a tile that an op only computes in."""
+    if p.kind != "tile" or not p.name.startswith("tmp"):
+        return ""
+    return (
+        "make a tile for it to compute in, of the shape and dtype of the operand: "
+        f"{p.name} = pl.create_tile([16, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec)"
+    )
 
 
 def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:

@@ -13,7 +13,7 @@ LAYERS = [
     {"records", "resources", "cache", "collector"},
     {"diagnostics"},
     {"ir"},
-    {"layout", "mlir", "scalars", "rulebook", "codes", "simplify", "allocation", "authored", "tied"},
+    {"layout", "mlir", "scalars", "rulebook", "codes", "simplify", "allocation", "authored", "tied", "colive"},
     {"syntax", "terms", "template", "unit", "verifier", "shelf"},
     {"egraph"},
     {"engine", "printed"},

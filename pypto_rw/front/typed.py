@@ -19,9 +19,10 @@ from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused, Value, bind, kind_name
+from pypto_rw.shapes import Refused, Value, bind, kind_name, undefined
 from pypto_rw.unit import Surroundings
 
+_CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
 
 
@@ -209,6 +210,8 @@ class Typer:
                 )
             case ir.Binary():
                 left, right = self.expression(expr.left, out, span), self.expression(expr.right, out, span)
+                self._require_scalars(expr, left, right)
+                self.asker.shaper.require_divisor(replace(expr, left=left, right=right))
                 return self.scalars.binary(replace(expr, left=left, right=right))
             case ir.Tuple():
                 return replace(expr, items=tuple(self.expression(e, out, span) for e in expr.items))
@@ -217,6 +220,29 @@ class Typer:
                     ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span
                 )
         return expr
+
+    def _require_scalars(self, expr: ir.Binary, left: ir.Expr, right: ir.Expr) -> None:
+        """Refused where an operator of scalars combines a tile or a tensor."""
+        kinds = [kind(e, self.asker) for e in (left, right)]
+        found = next((k for k in kinds if k in ("tile", "tensor")), None)
+        if found is None:
+            return
+        side = "left" if kinds[0] == found else "right"
+        name = _CALLS.get(expr.op)
+        raise Refused(
+            "tile-operator",
+            f"the operator {expr.op} combines scalars, but its {side} side is a {found}",
+            expr.span,
+            f"write pl.{name}(…, …)" if name else "tiles are combined by calls, such as pl.add",
+        )
+
+    def _require_defined(self, call: ir.Call) -> None:
+        """Refused where an argument is a name that nothing defines; what it should be, its op's name leaves open."""
+        for expr in (*call.args, *(a for _, a in call.kwargs)):
+            if isinstance(expr, ir.Name) and expr.id not in self.values and expr.id != "None":
+                raise undefined(
+                    expr.id, "with pl.load if it is a tile, or as a parameter if it is a tensor or a scalar"
+                )
 
     def _hoisted(self, call: ir.Call, out: list[ir.Stmt], span: Span) -> ir.Name:
         name = self.fresh()
@@ -227,7 +253,10 @@ class Typer:
         """`call` under its full name, its arguments without calls inside."""
         args = tuple(self.expression(a, out, call.span) for a in call.args)
         kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
-        call = self._on_tiles(replace(call, args=args, kwargs=kwargs), out)
+        call = replace(call, args=args, kwargs=kwargs)
+        if "." not in call.callee:
+            self._require_defined(call)
+        call = self._on_tiles(call, out)
         call = resolved(call, self.asker, self.makers)
         return self._windowed(self._stood_for(call, out))
 
