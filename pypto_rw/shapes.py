@@ -49,7 +49,9 @@ NONE_TERMS = {
 class Window(NamedTuple):
     """What a window looks at: the source's handle, two offsets, the columns and the bytes of the whole tile.
 
-    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy."""
+    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy,
+    3 as 1, and it may begin inside 32 bytes, where no vector operand begins. `begins`: how far behind the start of an
+    allocation it begins, in bits: a constant, and a number that divides the rest."""
 
     handle: object
     row: ir.Expr
@@ -57,6 +59,7 @@ class Window(NamedTuple):
     columns: int
     bytes: object
     memory: int = 0
+    begins: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class Value:
     """What is known of a variable.
 
     `place`: (allocation, byte range, handle), each a hashable identity, or None. `origin`: how the value came
-    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is."""
+    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is.
+    `divisor`: a number that divides a scalar."""
 
     type: ir.Type
     place: tuple[object, object, object] | None = None
@@ -74,6 +78,7 @@ class Value:
     bounds: Bounds = (-WIDE, WIDE)
     view: str | None = None
     root: str | None = None
+    divisor: int = 1
 
 
 class Refused(Exception):

@@ -158,6 +158,7 @@ class Typer:
         self.values[name] = Value(
             ir.ScalarType(dtype),
             bounds=shaper.bounds(value),
+            divisor=self.asker.divisor(value),
             constant=constant if isinstance(constant, ir.Int | ir.Float) else None,
         )
         out.append(replace(stmt, type=ir.ScalarType(dtype), value=value))
