@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.allocation import needs_plan
+from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
@@ -80,7 +80,7 @@ def lower(
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
     with paused():
-        whole = parse(source, filename=filename)
+        whole = _read(source, filename)
         chosen = _chosen(whole, functions, filename)
         unit = whole.functions if functions is not None else None
         return _compiled(
@@ -108,11 +108,22 @@ def stop_after(
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
     settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
-    chosen = _chosen(parse(source, filename=filename), functions, filename)
+    whole = _read(source, filename)
+    chosen = _chosen(whole, functions, filename)
     with paused(), _engine(settings, rules) as engine:
         task = Task(engine, settings.target, planner, filename, source)
-        module, _ = _ready(chosen, settings, task, until=stage)
+        module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
+
+
+def _read(source: str, filename: str) -> ir.Module:
+    """The module of a text, its constants in their places."""
+    module = parse(source, filename=filename)
+    if not module.constants:
+        return module
+    from pypto_rw.front.constants import with_constants
+
+    return with_constants(module, filename=filename, source=source)
 
 
 def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
@@ -151,6 +162,30 @@ def _ready(
     return module, settings
 
 
+def _ready_of(
+    chosen: ir.Module,
+    unit: tuple[ir.Function, ...] | None,
+    settings: Settings,
+    task: Task,
+    *,
+    until: str | None = None,
+) -> tuple[ir.Module, tuple[ir.Function, ...] | None, Settings]:
+    """The chosen functions after the stages, all functions of the unit as far as they went through them, and the
+    settings they are printed with."""
+    if unit is None or len(unit) == len(chosen.functions):
+        module, settings = _ready(chosen, settings, task, until=until)
+        return module, unit, settings
+    from pypto_rw.tied import with_tied  # only a part of a module needs it
+
+    module, settings = _ready(with_tied(chosen, unit, task.engine.rulebook), settings, task, until=until)
+    done = {f.name: f for f in module.functions}
+    others = {f.name for f in unit} - {f.name for f in chosen.functions}
+    if any(done.get(f.name) != f for f in chosen.functions):  # the stages keep what runs on the host out of a unit
+        unit = tuple(f for f in unit if f.name in done or f.kind in DEVICE)
+    module = replace(module, functions=tuple(f for f in module.functions if f.name not in others))
+    return module, tuple(done.get(f.name, f) for f in unit), settings
+
+
 def _compiled(
     module: ir.Module,
     settings: Settings,
@@ -165,10 +200,11 @@ def _compiled(
     """A parsed module through the stages, as text, with what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
+    given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
             task = Task(engine, settings.target, planner, settings.filename, source)
-            module, settings = _ready(module, settings, task)
+            module, unit, settings = _ready_of(module, unit, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
                 printed,
@@ -181,11 +217,41 @@ def _compiled(
             )
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
-        return Lowered(text, (*task.notes, *found), module)
+        shared = _shared_bytes(module, given, settings, engine) if given else []
+        return Lowered(text, (*task.notes, *shared, *found), module)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def _shared_bytes(module: ir.Module, given: set[str], settings: Settings, engine: Engine) -> list[Diagnostic]:
+    """Warnings of tiles that are needed at once and share bytes, in the functions that came with their addresses."""
+    from pypto_rw.colive import suspect
+
+    def in_place(op: str) -> bool:
+        signature = engine.rulebook.signature(op)
+        return signature is not None and (signature.trait("inherits") or signature.trait("in-place")) is not None
+
+    functions = (f for f in module.functions if f.name in given)
+    found = tuple(f for f in functions if suspect(f, in_place, addresses=settings.addresses))
+    if not found:
+        return []
+    from pypto_rw.memory.verify import verify_plan  # a right plan does without
+
+    wrong = verify_plan(
+        replace(module, functions=found),
+        planner="pypto" if settings.addresses else "ptoas",
+        target=settings.target,
+        rulebook=engine.rulebook,
+        filename=settings.filename,
+    )
+    help = "give the two tiles addresses that do not overlap"
+    return [
+        replace(d, code="overlapping-live-tiles", help=help, severity=Severity.warning)
+        for d in wrong
+        if d.code == "plan-overlap"
+    ]
 
 
 def build(
@@ -240,7 +306,7 @@ def build(
         Path() if filename.startswith("<") else Path(filename).absolute().parent,
         progress,
     )
-    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
+    return wrapper.build(_read(source, filename), source, Path(output), plan)
 
 
 def _accepted(
@@ -294,7 +360,8 @@ def check(
     printed = "pypto" if addresses else "ptoas"  # the verifier asks whether tiles have addresses
     found = verified(lowered.mlir, target=TARGETS[target], planner=printed, ptoas=ptoas, filename=filename)
     told = {d.span.line for d in lowered.diagnostics}
-    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told)
+    same = {d.code for d in lowered.diagnostics} & {"overlapping-live-tiles"}  # told where the tile is written
+    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told and d.code not in same)
     every = sorted([*lowered.diagnostics, *more], key=lambda d: (d.span.line, d.span.column))
     return as_errors(every)
 
