@@ -25,6 +25,7 @@ from pypto_rw.unit import windows_and_contexts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pypto_rw.inspection import Inspection
     from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
@@ -63,6 +64,7 @@ def lower(
     functions: Sequence[str] | None = None,
     assembler_checks: bool = True,
     emit_tile_addr: bool | None = None,
+    inspection: Inspection | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
@@ -72,13 +74,14 @@ def lower(
     folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
     `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
     `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
+    `inspection` says which rules take part and is shown what they do; nothing of such a run is kept.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
-    settings = Settings(TARGETS[target], addresses, loc, reference, filename)
+    settings = Settings(TARGETS[target], addresses, loc, reference, filename, inspection=inspection)
     with paused():
         whole = _read(source, filename)
         chosen = _chosen(whole, functions, filename)
@@ -98,6 +101,7 @@ def stop_after(
     reference: bool = False,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    inspection: Inspection | None = None,
 ) -> Staged:
     """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
 
@@ -107,11 +111,12 @@ def stop_after(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
-    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
+    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename, inspection=inspection)
     whole = _read(source, filename)
     chosen = _chosen(whole, functions, filename)
     with paused(), _engine(settings, rules) as engine:
-        task = Task(engine, settings.target, planner, filename, source)
+        after = inspection.after if inspection is not None else None
+        task = Task(engine, settings.target, planner, filename, source, after=after)
         module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module)
 
@@ -203,7 +208,8 @@ def _compiled(
     given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
-            task = Task(engine, settings.target, planner, settings.filename, source)
+            after = settings.inspection.after if settings.inspection is not None else None
+            task = Task(engine, settings.target, planner, settings.filename, source, after=after)
             module, unit, settings = _ready_of(module, unit, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
@@ -416,6 +422,14 @@ def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]
         "(addresses)" if settings.addresses else "(no-addresses)",
         "(as-reference)" if settings.reference else "(as-specified)",
     )
+    if (shown := settings.inspection) is not None:
+        rulebook = Rulebook(tuple(rules))
+        shown.selection.require(rulebook)
+        shown.engine = Engine(
+            rulebook, target=settings.target, facts=facts, selection=shown.selection, watch=shown.watch
+        )
+        yield shown.engine
+        return
     folders = tuple(os.fspath(f) for f in rules)
     key = (*folders, settings.target, *facts)
     known = state(folders)

@@ -6,13 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto_rw import api
 from pypto_rw.commands.files import complain, read, reason, write
-from pypto_rw.commands.options import compile_options
+from pypto_rw.commands.options import compile_options, inspection_options
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity, render
 from pypto_rw.pipeline import STAGES
+
+if TYPE_CHECKING:
+    from pypto_rw.inspection import Inspection
 
 T = TypeVar("T")
 
@@ -28,6 +31,7 @@ def lower(parser: argparse.ArgumentParser) -> None:
         help=f"print the module after a stage: {', '.join(STAGES)}",
     )
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
+    inspection_options(parser)
     parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
     parser.set_defaults(action=_lower)
 
@@ -83,14 +87,31 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
+    inspection = None
+    if options.stats or options.disable_rule or options.only_rules:
+        from pypto_rw.commands.stats import inspection_of  # few runs are looked at
+
+        inspection = inspection_of(options)
+    try:
+        return _compiled(file, options, inspection)
+    finally:
+        if inspection is not None and options.stats:
+            from pypto_rw.commands.stats import statistics
+
+            print(statistics(inspection), file=sys.stderr)
+
+
+def _compiled(file: str, options: argparse.Namespace, inspection: Inspection | None) -> tuple[int, str | None]:
     if options.stop_after:
-        staged = _guarded(file, options, api.stop_after, stage=options.stop_after, reference=options.reference)
+        more = {"stage": options.stop_after, "reference": options.reference, "inspection": inspection}
+        staged = _guarded(file, options, api.stop_after, **more)
         if isinstance(staged, int):
             return staged, None
         if staged[1].diagnostics:
             print(render(staged[1].diagnostics, staged[0]), file=sys.stderr)
         return 0, staged[1].pyir
-    found = _guarded(file, options, api.lower, loc=not options.no_loc, **_text_options(options))
+    more = {"loc": not options.no_loc, "inspection": inspection, **_text_options(options)}
+    found = _guarded(file, options, api.lower, **more)
     if isinstance(found, int):
         return found, None
     source, lowered = found
