@@ -33,11 +33,13 @@ ASSEMBLERS = ("0.57", "0.60")
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What `lower` gives: the MLIR text, and diagnostics that did not refuse the input (warnings, notes)."""
+    """What `lower` gives: the MLIR text, diagnostics that did not refuse the input (warnings, notes), and the rules
+    that were asked."""
 
     mlir: str
     diagnostics: tuple[Diagnostic, ...] = ()
     module: ir.Module | None = None
+    rulebook: Rulebook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Staged:
     pyir: str
     diagnostics: tuple[Diagnostic, ...]
     module: ir.Module
+    rulebook: Rulebook
 
 
 def lower(
@@ -110,7 +113,7 @@ def stop_after(
     with paused(), _engine(settings, rules) as engine:
         task = Task(engine, settings.target, planner, filename, source)
         module, _ = _ready(chosen, settings, task, until=stage)
-    return Staged(write(module), tuple(task.notes), module)
+    return Staged(write(module), tuple(task.notes), module, engine.rulebook)
 
 
 def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
@@ -179,7 +182,7 @@ def _compiled(
             )
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
-        return Lowered(text, (*task.notes, *found), module)
+        return Lowered(text, (*task.notes, *found), module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:

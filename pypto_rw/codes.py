@@ -72,3 +72,9 @@ def nearest(code: str) -> list[str]:
 
 def _folder() -> str:
     return os.path.join(resources.folder("rules"), "codes")
+
+
+def meaning(code: str) -> str:
+    """The line that explains a code; "" for one without a page."""
+    found = page(code)
+    return found.line if found is not None else ""

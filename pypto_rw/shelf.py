@@ -81,10 +81,10 @@ class Shelf:
 
 
 def _state(folders: Sequence[str]) -> str:
-    return stored.digest(_stamp(os.path.dirname(__file__), ".py"), *(_stamp(f, ".egg") for f in folders))
+    return stored.digest(stamp(os.path.dirname(__file__), ".py"), *(stamp(f, ".egg") for f in folders))
 
 
-def _stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
+def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
     """Name, size and time of every file below `folder` with that suffix, sorted."""
     found = []
     folders = [folder]
