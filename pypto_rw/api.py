@@ -321,13 +321,14 @@ def verify(
     rules has their ids in `rule`. Raises nothing for a wrong text. Source: design §8."""
     from pypto_rw.assembler import verify_text
     from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
+    from pypto_rw.verifier.twins import told_once
 
     _require(target, planner, ptoas)
     chip = TARGETS[target]
     found = verified(text, target=chip, planner=planner, ptoas=ptoas, filename=filename)
     planned = planner != "ptoas"
-    found += verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
-    return sorted(found, key=lambda d: (d.span.line, d.span.column))
+    assembler = verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
+    return told_once(found, assembler)
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:

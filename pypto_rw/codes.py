@@ -2,11 +2,10 @@
 
 A page, `rules/codes/CODE.md`, is Markdown: `# CODE: one line`, what it is about, `## Way out`, `## Reported [options]`
 and `## Accepted [options]`, the last two with a whole `.pyir` or `.pto` text indented by four columns. Tests run both.
-A new code is a new file."""
+A new code is a new file. Codes of checks in rule files need none: `rulepages.py` makes their pages of the rules."""
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 
@@ -27,7 +26,7 @@ class Sample:
     @property
     def lowered(self) -> bool:
         """Whether the text is `.pto` already."""
-        return self.text.startswith("module ")
+        return self.text.startswith(("module ", "func.func "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +64,5 @@ def page(code: str) -> Page | None:
     return Page(code, head[2], text, samples["Reported"], samples["Accepted"])
 
 
-def nearest(code: str) -> list[str]:
-    """Codes with a similar spelling."""
-    return difflib.get_close_matches(code, codes(), 3, 0.4)
-
-
 def _folder() -> str:
     return os.path.join(resources.folder("rules"), "codes")
-
-
-def meaning(code: str) -> str:
-    """The line that explains a code; "" for one without a page."""
-    found = page(code)
-    return found.line if found is not None else ""

@@ -104,7 +104,7 @@ def test_a_changed_line_is_shown_once_and_its_uses_are_not() -> None:
 @pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
 def test_layout_comments_and_variables_of_a_module_do_not_count(path: Path) -> None:
     source = path.read_text()
-    names = {m for m in re.findall(r"^ +(\w+): pl\.(?:Tile|Scalar)", source, re.M)}
+    names = set(re.findall(r"^ +(\w+): pl\.(?:Tile|Scalar)", source, re.M))
     known = "|".join(sorted(names)) or "no_name"
     other = re.sub(rf"(?<![.\w'])({known})(?![\w=])", r"\1_x", source)
     assert _differ(source, other.replace(", ", ",  ").replace("\n@pl.program", "\n# remark\n@pl.program")) == ""

@@ -26,7 +26,7 @@ LAYERS = [
     {"walk", "regions", "checks", "allocations", "places", "composites", "collectives"},
     {"lower"},
     {"wrapper"},
-    {"api", "examples"},
+    {"api", "examples", "rulepages"},
     {"reduction", "lit"},
     {"commands"},
     {"cli"},

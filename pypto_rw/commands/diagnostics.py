@@ -65,10 +65,12 @@ class Teller:
         """Tell what is told at the end; the exit code `code`, or that of a file that cannot be written."""
         text = "".join(self._texts)
         if self._form == "sarif":
-            from pypto_rw.codes import meaning
             from pypto_rw.formats import sarif
             from pypto_rw.resources import version
+            from pypto_rw.rulebook import Rulebook
+            from pypto_rw.rulepages import Pages
 
+            meaning = Pages(Rulebook()).line
             text = sarif(self._found, version=version(), meaning=meaning, exit_code=code)
             if self._file is None:
                 sys.stderr.write(text)

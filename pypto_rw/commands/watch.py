@@ -30,7 +30,7 @@ def watch(options: argparse.Namespace) -> int:
         code = _run(command)
         if code == 2:
             return 2
-        _tell(f"exit code {code}; watching {len(options.files)} kernels and the rules, Ctrl-C ends")
+        _tell(f"exit code {code}; watching, Ctrl-C ends")
         while (now := _state(options)) == state or now != _later(options):
             time.sleep(_INTERVAL)
         _tell("something changed")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from pypto_rw.lit.pattern import compiled, plain
+from pypto_rw.lit.pattern import compiled, example, plain
 from pypto_rw.lit.script import Check
 from pypto_rw.records import dataclass
 
@@ -128,8 +128,9 @@ class _Matcher:
         here = self._line(at)
         if check.kind in ("-NEXT", "-SAME"):
             return here if lines[here - 1].strip() else 0
+        wanted = example(check.text, self.values)
         for candidates in (range(here, len(lines) + 1), range(1, here)):
-            rated = [(_similar(check.text, lines[n - 1].strip()), -n) for n in candidates if lines[n - 1].strip()]
+            rated = [(_similar(wanted, lines[n - 1].strip()), -n) for n in candidates if lines[n - 1].strip()]
             if rated and max(rated)[0] > 0.5:
                 return -max(rated)[1]
         return 0

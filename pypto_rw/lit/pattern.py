@@ -40,6 +40,11 @@ def compiled(text: str, values: Mapping[str, str]) -> re.Pattern[str]:
         raise ValueError(f"it is no regular expression: {error}") from None
 
 
+def example(text: str, values: Mapping[str, str]) -> str:
+    """A text that a CHECK line would about match, to find the line that is most like it."""
+    return _PIECE.sub(lambda m: values.get(m[2] or "", ""), text)
+
+
 def literal(line: str) -> str:
     """The CHECK text that matches exactly this line of output."""
     text = plain(line.strip()).replace("{{", "{{\\{\\{}}")
