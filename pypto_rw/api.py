@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from pypto_rw.lower import Settings, lower_module
 from pypto_rw.pipeline import STAGES, Task, run
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rulebook import Rulebook
-from pypto_rw.shelf import Shelf
+from pypto_rw.shelf import Shelf, state
 from pypto_rw.syntax import parse
 from pypto_rw.unit import windows_and_contexts
 
@@ -81,12 +82,13 @@ def lower(
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
-    whole = parse(source, filename=filename)
-    chosen = _chosen(whole, functions, filename)
-    unit = whole.functions if functions is not None else None
-    return _compiled(
-        chosen, settings, planner, rules, source, unit=unit, ptoas=ptoas, assembler_checks=assembler_checks
-    )
+    with paused():
+        whole = parse(source, filename=filename)
+        chosen = _chosen(whole, functions, filename)
+        unit = whole.functions if functions is not None else None
+        return _compiled(
+            chosen, settings, planner, rules, source, unit=unit, ptoas=ptoas, assembler_checks=assembler_checks
+        )
 
 
 def stop_after(
@@ -218,7 +220,6 @@ def build(
     program that cannot be built at all, ValueError for an option out of range, FileNotFoundError without an assembler,
     OSError for a folder that cannot be written. Source: kernel-wrapper.md.
     """
-    import os
     from pathlib import Path
 
     from pypto_rw import wrapper  # only a build needs these
@@ -340,7 +341,8 @@ def _require(target: str, planner: str, ptoas: str) -> None:
         raise ValueError(f"unknown assembler version {ptoas!r}; known: {', '.join(ASSEMBLERS)}")
 
 
-_engines: dict[tuple[object, ...], Engine] = {}  # idle ones; a shape is rewritten once a process
+# Idle ones, with the state of the rules they were made for; a shape is rewritten once a process.
+_engines: dict[tuple[str, ...], tuple[str, Engine]] = {}
 _MOST_SHAPES = 20_000  # an engine may remember
 
 
@@ -351,12 +353,17 @@ def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]
         "(addresses)" if settings.addresses else "(no-addresses)",
         "(as-reference)" if settings.reference else "(as-specified)",
     )
-    rulebook = Rulebook(tuple(rules))
-    kept = Shelf(rulebook.folders, (settings.target, *facts))
-    engine = _engines.pop(kept.key, None) or Engine(rulebook, target=settings.target, facts=facts, shelf=kept)
+    folders = tuple(os.fspath(f) for f in rules)
+    key = (*folders, settings.target, *facts)
+    known = state(folders)
+    made_for, engine = _engines.pop(key, ("", None))
+    if engine is None or made_for != known:
+        engine = Engine(
+            Rulebook(folders), target=settings.target, facts=facts, shelf=Shelf(known, (settings.target, *facts))
+        )
     try:
         yield engine
     finally:
         engine.save()
     if engine.size < _MOST_SHAPES:  # and it did not fail
-        _engines[kept.key] = engine
+        _engines[key] = known, engine

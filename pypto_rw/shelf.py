@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from itertools import islice
+from typing import Any
 
 from pypto_rw import cache as stored
+from pypto_rw import resources
 from pypto_rw.rulebook import Parameter, Signature
 
-if TYPE_CHECKING:
-    pass
-
-_MOST = 512  # shapes kept of one op
+_MOST = 20_000  # shapes remembered of one op
+_STORED = 2_000  # of these for other processes
 _STATES = 8  # states of the rules kept
 
 
 class Shelf:
-    """The stored results for rules in `folders` under the options `words`."""
+    """The stored results for one `state` of the rules under the options `words`."""
 
-    def __init__(self, folders: Sequence[str], words: tuple[str, ...]) -> None:
-        self._state = _state(folders)
+    def __init__(self, state: str, words: tuple[str, ...]) -> None:
+        self._state = state
         self._words = stored.digest(words)
-        self.key = (self._state, self._words)
         self._books: dict[str, dict[str, Any]] = {}
         self._changed: dict[str, None] = {}
 
@@ -56,14 +56,17 @@ class Shelf:
     def save(self) -> None:
         """Write what is new."""
         for op in self._changed:
-            stored.store(self._name(op), {**self._load(op), **self._books[op]})
+            book = {**self._load(op), **self._books[op]}
+            stored.store(self._name(op), dict(islice(book.items(), _STORED)))
         if self._changed:
             stored.keep_newest("rules", _STATES)
         self._changed.clear()
 
     def _put(self, op: str, key: str, value: Any) -> None:
-        self._book(op)[key] = value
-        self._changed[op] = None
+        book = self._book(op)
+        book[key] = value
+        if len(book) <= _STORED:
+            self._changed[op] = None
 
     def _book(self, op: str) -> dict[str, Any]:
         book = self._books.get(op)
@@ -80,8 +83,21 @@ class Shelf:
         return f"rules/{self._state}/{self._words}-{safe}"
 
 
-def _state(folders: Sequence[str]) -> str:
-    return stored.digest(stamp(os.path.dirname(__file__), ".py"), *(stamp(f, ".egg") for f in folders))
+def state(folders: Sequence[str]) -> str:
+    """A name for the rules in `folders`, the user's, before the built-in ones.
+
+    The compiler's own files are looked at once a process, unless `look_again`."""
+    return stored.digest(_own(), *(stamp(f, ".egg") for f in folders)) if folders else _own()
+
+
+def look_again() -> None:
+    """The built-in rules may have changed: look at their files for the next compilation."""
+    _own.cache_clear()
+
+
+@cache
+def _own() -> str:
+    return stored.digest(stamp(os.path.dirname(__file__), ".py"), stamp(resources.folder("rules"), ".egg"))
 
 
 def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:

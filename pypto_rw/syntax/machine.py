@@ -29,11 +29,11 @@ class Unexpected(Exception):
 class Machine:
     """Parse tables joined with the methods of `actions`, one a rule. Reusable, one parse at a time."""
 
-    def __init__(self, actions: object) -> None:
-        self._states, rules, self._starts = tables()
-        self._rules = [
-            (name, size, _reduction(actions, name, several, single)) for name, size, several, single in rules
-        ]
+    def __init__(self, actions: Any) -> None:
+        self._states, _, self._starts = tables()
+        kind: Any = type(actions)
+        self._rules = _reductions(kind)
+        self._actions = actions
 
     def parse(self, tokens: Iterable[Token], start: str) -> Any:
         """The value of rule `start` over `tokens`. Raises Unexpected, and what the actions raise."""
@@ -52,7 +52,7 @@ class Machine:
 
     def _step(self, token: Token, states: list[int], values: list[Any], last: int) -> None:
         """Reduce by rules until `token` can be shifted, or until the state `last` is reached."""
-        table, rules, kind = self._states, self._rules, token.type
+        table, rules, actions, kind = self._states, self._rules, self._actions, token.type
         while True:
             row = table[states[-1]]
             action = row.get(kind)
@@ -64,23 +64,32 @@ class Machine:
                 return
             name, size, reduce = rules[~action]
             if size:
-                value = reduce(values[-size:])
+                value = reduce(actions, values[-size:])
                 del states[-size:], values[-size:]
             else:
-                value = reduce([])
+                value = reduce(actions, [])
             states.append(table[states[-1]][name])
             values.append(value)
             if states[-1] == last:
                 return
 
 
-def _reduction(actions: object, name: str, several: tuple[bool, ...], single: bool) -> Callable[[list[Any]], Any]:
-    """What a rule makes of its symbols' values. A rule named `_x` passes its values on to the rule it stands in."""
+# What a rule makes of its symbols' values, with the actions' methods.
+_Reduce = Callable[[Any, list[Any]], Any]
+
+
+@cache
+def _reductions(actions: type[Any]) -> list[tuple[str, int, _Reduce]]:
+    return [(name, size, _reduction(actions, name, several, single)) for name, size, several, single in tables()[1]]
+
+
+def _reduction(actions: type[Any], name: str, several: tuple[bool, ...], single: bool) -> _Reduce:
+    """A rule named `_x` passes its values on to the rule it stands in."""
     passes = name.startswith("_") or (single and not hasattr(actions, name))
-    action = _as_they_are if passes else getattr(actions, name)
+    action: _Reduce = _as_they_are if passes else getattr(actions, name)
     if any(several):
 
-        def spliced(values: list[Any]) -> Any:
+        def spliced(self: Any, values: list[Any]) -> Any:
             # A list that grows symbol by symbol is extended, not copied: nothing else holds it.
             flat: list[Any] = values[0] if several[0] else [values[0]]
             for value, many in zip(values[1:], several[1:], strict=True):
@@ -88,15 +97,15 @@ def _reduction(actions: object, name: str, several: tuple[bool, ...], single: bo
                     flat += value
                 else:
                     flat.append(value)
-            return flat[0] if single and len(flat) == 1 else action(flat)
+            return flat[0] if single and len(flat) == 1 else action(self, flat)
 
         return spliced
     if single:
-        return lambda values: values[0] if len(values) == 1 else action(values)
+        return lambda self, values: values[0] if len(values) == 1 else action(self, values)
     return action
 
 
-def _as_they_are(values: list[Any]) -> list[Any]:
+def _as_they_are(_: Any, values: list[Any]) -> list[Any]:
     return values
 
 

@@ -18,6 +18,9 @@ from pypto_rw.diagnostics import Span
 from pypto_rw.records import fields, is_dataclass, replace
 from pypto_rw.syntax.tokens import Lexicon
 
+# Direction and type of a parameter.
+Annotation = tuple[str, ir.Type]
+
 # (texts of the holes, column index where each piece starts, line number) -> node
 _Make = Callable[[list[str], list[int], int], Any]
 
@@ -36,65 +39,56 @@ _FIRST_INTEGER = 700_000_000_000_000_001
 _LITERAL_WORDS = frozenset(
     ["and", "or", "xor", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("]
 )
+_BARE = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w.])")
+_CALLS = re.compile(r"(?<![\w.])[^\W\d]\w*\(")
 _WORTHWHILE = 4
 _NEVER_CALLED = frozenset(("func_attr(", "cond(", "dynamic("))
 _ONE_LINE = (ir.Assign, ir.Evaluate, ir.Yield, ir.Return)
 _TYPES = (ir.TensorType, ir.TileType, ir.ScalarType, ir.ArrayType, ir.TupleType)
 
 
-class Memo:
-    """Reads whole lines: a call gives the statement, or None where the parser has to look itself.
+class Templates:
+    """What is known of lines, whatever file they stand in: the makers, and what they share.
 
     `parse_line` parses one line, without indentation, alone: None if it is not one statement that stands for
-    itself. `constants` are the file-level names; `share` makes equal types one object."""
+    itself. `share` makes equal types one object."""
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        constants: dict[str, Any],
-        comments: dict[int, tuple[str, ...]],
-        parse_line: Callable[[str], object],
-        share: dict[ir.Type, ir.Type],
-    ) -> None:
-        self._kinds = _Kinds(lexicon, constants)
-        self._comments = comments
+    def __init__(self, lexicon: Lexicon, parse_line: Callable[[str], object], share: dict[ir.Type, ir.Type]) -> None:
+        self.lexicon = lexicon
+        self.makers: dict[str, _Make] = {}
+        self.kinds = _Kinds(lexicon, frozenset())
+        self.share = share
+        self.files = 0  # how many have been read
         self._parse_line = parse_line
-        self._share = share
-        self._makers: dict[str, _Make] = {}
-        self._met: dict[str, int] = {}  # how often a template without a maker was met
+        self._met: dict[str, tuple[int, int]] = {}  # of a template without a maker: in which file, how often there
         self._names = _Names()
         self._integers = _Integers()
-        self._known_constants: frozenset[str] = frozenset()
-        self._wait = False
-        self._constants = constants
+        self._types: list[dict[tuple[str, ...], ir.Type]] = []
+        self.annotations: dict[str, tuple[Annotation, frozenset[str]]] = {}  # of parameters, with the names in them
 
-    def __call__(self, text: str, number: int) -> ir.Stmt | None:
-        if text[0] not in " \t" or "#" in text or "\\" in text or self._wait:
-            # The parser knows the names of a line only when it sees the next one.
-            self._wait = _BINDS.match(text) is not None
+    @property
+    def size(self) -> int:
+        """How many things are remembered."""
+        words = len(self.kinds) + len(self.lexicon) + len(self._names) + len(self._integers)
+        words += len(self.annotations)
+        return words + len(self.makers) + len(self._met) + len(self.share) + sum(map(len, self._types))
+
+    def learned(self, key: str, pieces: list[str], kinds: list[str]) -> _Make | None:
+        """The maker of a template without one; None while it is not worth a parse more, or where there is none."""
+        file, times = self._met.get(key, (self.files, 0))
+        if times > _WORTHWHILE:
             return None
-        if self._constants.keys() != self._known_constants:
-            # A name that was a hole may stand for a constant from here on.
-            self._known_constants = frozenset(self._constants)
-            self._kinds.clear()
-        pieces = _PIECE.split(text)
-        template = pieces[:]
-        template[1::2] = kinds = list(map(self._kinds.__getitem__, pieces[1::2]))
-        key = "".join(template)
-        make = self._makers.get(key)
+        seen_before = file != self.files
+        times += 1
+        if (times < _WORTHWHILE and not seen_before) or _NEVER in key:
+            self._met[key] = (self.files, times)
+            return None
+        make = self._learn(pieces, kinds)
         if make is None:
-            times = self._met.get(key, 0) + 1
-            self._met[key] = times
-            # A template met a few times only is not worth a parse more.
-            if times == _WORTHWHILE and _NEVER not in key:
-                make = self._learn(pieces, kinds)
-            if make is None:
-                self._wait = _BINDS.match(text) is not None
-                return None
-            self._makers[key] = make
-        statement: ir.Stmt = make(pieces, list(accumulate(map(len, pieces), initial=1)), number)
-        comments = self._comments.get(number)
-        return statement if comments is None else replace(statement, comments=comments)
+            self._met[key] = (self.files, _WORTHWHILE + 1)
+        else:
+            self.makers[key] = make
+        return make
 
     def _learn(self, pieces: list[str], kinds: list[str]) -> _Make | None:
         filled = pieces[:]
@@ -118,13 +112,61 @@ class Memo:
             names=names,
             integers=integers,
             columns=list(accumulate(map(len, filled), initial=1 + len(body) - len(line))),
-            share=self._share,
+            share=self.share,
+            types=self._types,
             interned_names=self._names,
             interned_integers=self._integers,
         )
         make = builder.maker(statement)
         # A stand-in that the tree does not show was put to some use that other values may not be good for.
         return make if builder.found == {*names.values(), *integers.values()} else None
+
+
+class Memo:
+    """Reads the whole lines of one file: a call gives the statement, or None where the parser has to look itself.
+
+    `constants` are the file-level names, which grow while the file is read."""
+
+    def __init__(self, templates: Templates, constants: dict[str, Any], comments: dict[int, tuple[str, ...]]) -> None:
+        templates.files += 1
+        self._templates = templates
+        self._kinds = templates.kinds
+        self._comments = comments
+        self._known_constants: frozenset[str] = frozenset()
+        self._wait = False
+        self._constants = constants
+
+    def __call__(self, text: str, number: int) -> ir.Stmt | None:
+        if text[0] not in " \t" or "#" in text or "\\" in text or self._wait:
+            # The parser knows the names of a line only when it sees the next one.
+            self._wait = _BINDS.match(text) is not None
+            return None
+        if self._constants.keys() != self._known_constants:
+            # A name that was a hole may stand for a constant from here on.
+            self._known_constants = frozenset(self._constants)
+            self._kinds = _Kinds(self._templates.lexicon, self._known_constants)
+        pieces = _PIECE.split(text)
+        template = pieces[:]
+        template[1::2] = kinds = list(map(self._kinds.__getitem__, pieces[1::2]))
+        key = "".join(template)
+        make = self._templates.makers.get(key) or self._templates.learned(key, pieces, kinds)
+        if make is None:
+            self._wait = _BINDS.match(text) is not None
+            return None
+        statement: ir.Stmt = make(pieces, list(accumulate(map(len, pieces), initial=1)), number)
+        comments = self._comments.get(number)
+        return statement if comments is None else replace(statement, comments=comments)
+
+    def annotation(self, text: str) -> Annotation | None:
+        """What the annotation of a parameter says, if it is known."""
+        found = self._templates.annotations.get(text)
+        return found[0] if found is not None and found[1].isdisjoint(self._constants) else None
+
+    def learn_annotation(self, text: str, annotation: Annotation) -> None:
+        """Remember what an annotation says, unless a name in it stands for something in this file alone."""
+        names = frozenset(_BARE.findall(text))
+        if names.isdisjoint(self._constants) and not _CALLS.search(text):
+            self._templates.annotations[text] = annotation, names
 
 
 def _names_a_record(statement: object) -> bool:
@@ -139,7 +181,7 @@ def _names_a_record(statement: object) -> bool:
 class _Kinds(dict[str, str]):
     """Piece -> what stands for it in a template: a mark for a hole, or the piece itself."""
 
-    def __init__(self, lexicon: Lexicon, constants: dict[str, Any]) -> None:
+    def __init__(self, lexicon: Lexicon, constants: frozenset[str]) -> None:
         super().__init__()
         self._lexicon = lexicon
         self._constants = constants
@@ -184,6 +226,7 @@ class _Builder:
         integers: dict[int, int],
         columns: list[int],
         share: dict[ir.Type, ir.Type],
+        types: list[dict[tuple[str, ...], ir.Type]],
         interned_names: _Names,
         interned_integers: _Integers,
     ) -> None:
@@ -193,6 +236,7 @@ class _Builder:
         self._columns = {column: piece for piece, column in reversed(list(enumerate(columns)))}
         self._starts = columns
         self._share = share
+        self._types = types
         self._interned_names = interned_names
         self._interned_integers = interned_integers
 
@@ -304,12 +348,14 @@ class _Builder:
             integers=self._integers,
             columns=self._starts,
             share=self._share,
+            types=self._types,
             interned_names=self._interned_names,
             interned_integers=self._interned_integers,
         )
         mine._record(node)
         first, last = min(mine.found), max(mine.found) + 1
         known: dict[tuple[str, ...], ir.Type] = {}
+        self._types.append(known)
         share = self._share
 
         def find(pieces: list[str], columns: list[int], line: int) -> ir.Type:

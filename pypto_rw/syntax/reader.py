@@ -9,9 +9,10 @@ from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.syntax.lexer import Lexer
 from pypto_rw.syntax.machine import Machine, Unexpected
-from pypto_rw.syntax.memo import MARKS, Memo
+from pypto_rw.syntax.memo import MARKS, Annotation, Memo, Templates
 from pypto_rw.syntax.mistakes import explain
 from pypto_rw.syntax.modules import Modules
+from pypto_rw.syntax.parts import Part
 from pypto_rw.syntax.tokens import Lexicon, Refusal
 
 _HEADER = re.compile(r"# pypto\.program: (.*)")
@@ -37,23 +38,56 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
     header = _HEADER.fullmatch(lines[0])
     comments: dict[int, tuple[str, ...]] = {}
     actions = Modules(comments, lexicon.prefix, header[1].rstrip() if header else None)
-    ready = _memo(lexicon, actions, comments) if memo and not _MARKS.search(text) else None
-    lexer = Lexer(lines, lexicon, comments, ready)
+    if not memo or _MARKS.search(text):
+        return _read(lines, lexicon, actions, comments, None, filename)
+    templates = _idle.pop(lexicon.key, None) or _templates(lexicon)
+    actions.types.shared = templates.share
+    ready = Memo(templates, actions.constants, comments)
+
+    def learn(part: Part, annotation: Annotation) -> None:
+        first, last = part.first, part.last
+        if first.line == last.end_line:
+            ready.learn_annotation(lines[first.line - 1][first.column - 1 : last.end_column - 1], annotation)
+
+    actions.learn = learn
+    try:
+        return _read(lines, templates.lexicon, actions, comments, ready, filename)
+    finally:
+        if templates.files % 64 or templates.size < _MOST:
+            _idle[lexicon.key] = templates
+
+
+def _read(
+    lines: list[str],
+    lexicon: Lexicon,
+    actions: Modules,
+    comments: dict[int, tuple[str, ...]],
+    ready: Memo | None,
+    filename: str,
+) -> ir.Module:
+    lexer = Lexer(lines, lexicon, comments, ready, ready.annotation if ready is not None else None)
     try:
         try:
             module = Machine(actions).parse(lexer, "file")
         except Unexpected as error:
+            if error.token.type == "READY":  # a whole line; its first token is what is wrong
+                return _parse("\n".join(lines), filename, memo=False)
             raise explain(error, lexer) from None
     except Refusal as refusal:
         shown = _UNSHOWABLE.sub("\ufffd", refusal.message)
         help_ = _UNSHOWABLE.sub("\ufffd", refusal.help)
         diagnostic = Diagnostic(refusal.code, shown, refusal.span, help_, filename=filename)
-        raise CompileError((diagnostic,), _UNSHOWABLE.sub(" ", text)) from None
+        raise CompileError((diagnostic,), _UNSHOWABLE.sub(" ", "\n".join(lines))) from None
     assert isinstance(module, ir.Module)
     return module
 
 
-def _memo(lexicon: Lexicon, actions: Modules, comments: dict[int, tuple[str, ...]]) -> Memo:
+_MOST = 100_000  # things that templates may remember
+_idle: dict[tuple[str, str, bool], Templates] = {}  # by what the lexicon depends on; a parse takes one out
+
+
+def _templates(lexicon: Lexicon) -> Templates:
+    shared: dict[ir.Type, ir.Type] = {}
     # Lines are read by actions of their own: no constants, no loops around.
     machine: Machine | None = None
 
@@ -61,11 +95,12 @@ def _memo(lexicon: Lexicon, actions: Modules, comments: dict[int, tuple[str, ...
         nonlocal machine
         if machine is None:
             alone = Modules({}, lexicon.prefix, None)
-            alone.types.shared = actions.types.shared
+            alone.types.shared = shared
             machine = Machine(alone)
         try:
             return machine.parse(Lexer([line], lexicon, {}), "line")
         except (Refusal, Unexpected):
+            machine = None  # its actions may remember half a line
             return None
 
-    return Memo(lexicon, actions.constants, comments, parse_line, actions.types.shared)
+    return Templates(lexicon, parse_line, shared)

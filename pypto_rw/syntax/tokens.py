@@ -90,6 +90,7 @@ _WORDS = {
     "nan": "FLOAT",
     "tuple": "TYPE",
 }
+_ENTRIES = {word: (type_, word) for word, type_ in _WORDS.items()}
 _IMPORT = re.compile(r"^(?:import +pypto\.language +as +(\w+)|from +pypto +import +language +as +(\w+))", re.M)
 _IMPORT_PLD = re.compile(r"^import +pypto\.language\.distributed +as +(\w+)", re.M)
 # Dumps print the logical exclusive or as a word; elsewhere `xor` is a name like any other.
@@ -104,7 +105,12 @@ class Lexicon(dict[str, tuple[str, str]]):
     def __init__(self, prefix: str, distributed: str) -> None:
         self.prefix = prefix
         self.distributed = distributed
-        super().__init__({word: (type_, word) for word, type_ in _WORDS.items()})
+        super().__init__(_ENTRIES)
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """What the entries depend on."""
+        return self.prefix, self.distributed, self["xor"][0] == "OP"
 
     @classmethod
     def of(cls, source: str) -> Lexicon:
@@ -112,7 +118,7 @@ class Lexicon(dict[str, tuple[str, str]]):
         match, other = _IMPORT.search(source), _IMPORT_PLD.search(source)
         prefix = (match[1] or match[2]) if match else "pl"
         lexicon = cls(prefix, other[1] if other else "pld")
-        if _XOR.search(source):
+        if " xor " in source and _XOR.search(source):
             lexicon["xor"] = ("OP", "xor")
         return lexicon
 
