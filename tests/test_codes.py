@@ -40,7 +40,7 @@ NOT_RUN = {
 RAISING = {"Diagnostic", "Refused", "Refusal", "Finding", "report", "_report", "refuse", "_refuse", "refused", "inside"}
 # Codes that are put together: where, and what they can be.
 COMPOSED = {
-    "front/annotations.py": ["space", "valid-shape", "blayout", "slayout", "fractal", "pad"],
+    "front/annotations.py": ["dtype", "rank", "shape", "space", "valid-shape", "blayout", "slayout", "fractal", "pad"],
     "verifier/regions.py": ["yield-arity", "yield-type", "condition-arity", "condition-type"],
 }
 CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -15,10 +15,11 @@ KERNEL = (ROOT / "tests/kernels/readme_authored.pyir").read_text()
 BAD = KERNEL.replace("pl.mul(t, 0.5)", "pl.mull(t, 0.5)")
 BODY = KERNEL.split("class Scale:\n")[1]
 MIXED = KERNEL + BODY.replace("def scale", "def bad").replace("pl.mul(t, 0.5)", "pl.mull(t, 0.5)")
-MIXED += BODY.replace("def scale", "def later").replace("[16, 64])", "[16, 63])")
+WIDE = "w = pl.tile.full([1024, 64], dtype=pl.FP32, value=0.0)\n        s = pl.mul(t, 0.5)"
+MIXED += BODY.replace("def scale", "def later").replace("s = pl.mul(t, 0.5)", WIDE)  # refused where memory is planned
 SARIF = json.loads((ROOT / "tests/schemas/sarif-2.1.0-subset.json").read_text())
 LINE = json.loads((ROOT / "pypto_rw/schemas/diagnostic.schema.json").read_text())
-MISTAKE = {
+MISTAKE: dict[str, Any] = {
     "schema": 1,
     "file": "k.pyir",
     "line": 8,
@@ -28,7 +29,7 @@ MISTAKE = {
     "severity": "error",
     "code": "unknown-op",
     "message": "there is no operation pl.mull",
-    "help": "did you mean pl.mul?",
+    "help": "did you mean pl.mul? the nearest ops are tile.mul, tile.muls, tile.full",
     "rule": "",
     "function": "scale",
 }
@@ -75,7 +76,7 @@ def test_sarif(folder: Path, pypto_rw_command: Run) -> None:
             "ruleId": "unknown-op",
             "ruleIndex": 0,
             "level": "error",
-            "message": {"text": "there is no operation pl.mull\n\ndid you mean pl.mul?"},
+            "message": {"text": "there is no operation pl.mull\n\n" + MISTAKE["help"]},
             "locations": [
                 {
                     "physicalLocation": {
@@ -101,6 +102,7 @@ def test_verify_and_build_tell_in_every_form(folder: Path, pypto_rw_command: Run
     (folder / "t.pto").write_text("hello\n")
     done = pypto_rw_command("verify", "t.pto", "--diagnostics", "json", cwd=folder)
     assert (done.returncode, [r["code"] for r in _json(done.stderr)]) == (1, ["module-skeleton"])
+    (folder / "k.pyir").write_text(BAD.replace("InCore", "AIV"))
     built = pypto_rw_command("build", "k.pyir", "-o", "out", "--skip-ptoas", "--diagnostics", "json", cwd=folder)
     assert (built.returncode, [r["code"] for r in _json(built.stderr)]) == (1, ["unknown-op"])
 
@@ -118,7 +120,7 @@ def test_keep_going_prints_what_is_good(folder: Path, pypto_rw_command: Run) -> 
     done = pypto_rw_command("lower", "mixed.pyir", "--no-loc", "--keep-going", "--diagnostics", "json", cwd=folder)
     assert (done.returncode, done.stdout) == (1, good.stdout)
     told = [(r["function"], r["severity"], r["code"]) for r in _json(done.stderr)]
-    assert told == [("bad", "error", "unknown-op"), ("later", "error", "row-alignment")]
+    assert told == [("bad", "error", "unknown-op"), ("later", "error", "memory-capacity")]
 
 
 def test_keep_going_takes_the_good_files_of_many(folder: Path, pypto_rw_command: Run) -> None:
@@ -134,7 +136,7 @@ def test_check_keeps_going_past_a_stage(folder: Path, pypto_rw_command: Run) -> 
     first = pypto_rw_command("check", "mixed.pyir", "--diagnostics", "json", cwd=folder)
     every = pypto_rw_command("check", "mixed.pyir", "--keep-going", "--diagnostics", "json", cwd=folder)
     assert [r["code"] for r in _json(first.stderr)] == ["unknown-op"]
-    assert [r["code"] for r in _json(every.stderr)] == ["unknown-op", "row-alignment"]
+    assert [r["code"] for r in _json(every.stderr)] == ["unknown-op", "memory-capacity"]
 
 
 def test_check_takes_werror(folder: Path, pypto_rw_command: Run) -> None:

@@ -80,9 +80,11 @@ MISTAKES = {
     "a number where a condition is due": kernel(
         LOAD, "s = t\nif n:\n    s = pl.exp(t)", STORE, parameters=f"x: {T}, n: pl.Scalar[pl.INDEX], y: pl.Out[{T}]"
     ),
-    "a return instead of a store": kernel(LOAD, "s = pl.exp(t)", "return s"),
+    "an index beside a tile": kernel(
+        LOAD, "s = pl.mul(t, n)", STORE, parameters=f"x: {T}, n: pl.Scalar[pl.INDEX], y: pl.Out[{T}]"
+    ),
     "a break": kernel(LOAD, "for i in pl.range(4):\n    break", "pl.store(t, [0, 0], y)"),
-    "no import": kernel(LOAD, "pl.store(t, [0, 0], y)").removeprefix("import pypto.language as pl\n\n"),
+    "an import under another name": kernel(LOAD, "pl.store(t, [0, 0], y)").replace("as pl", "as lang", 1),
     "no decorator": re.sub(r"    @pl\.function.*\n", "", kernel(LOAD, "pl.store(t, [0, 0], y)")),
     "a parameter without a type": kernel(LOAD, "pl.store(t, [0, 0], y)", parameters=f"x, y: pl.Out[{T}]"),
     "a bracket that is not closed": kernel("t = pl.load(x, [0, 0], [16, 64]", "pl.store(t, [0, 0], y)"),

@@ -14,7 +14,7 @@ LAYERS = [
     {"diagnostics"},
     {"formats"},
     {"ir"},
-    {"layout", "mlir", "scalars", "rulebook", "codes", "simplify", "allocation", "authored"},
+    {"layout", "mlir", "scalars", "rulebook", "codes", "simplify", "allocation", "authored", "wording"},
     {"syntax", "terms", "template", "unit", "verifier", "shelf", "partial", "differences"},
     {"egraph"},
     {"engine", "printed"},
