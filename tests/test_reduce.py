@@ -64,14 +64,7 @@ def test_another_exit_code(kernel: Path, pypto_rw_command: Run) -> None:
     command = "test -s {} && exit 7"
     done = pypto_rw_command("reduce", "k.pyir", "--test", command, "--exit", "7", cwd=kernel.parent)
     assert (done.returncode, done.stderr) == (0, "")
-    assert (
-        done.stdout
-        == (
-            "import pypto.language as pl\n\n@pl.program\nclass NestedLoops:\n    @pl.function\n    def good(self):\n"
-            "        pass\n"
-        )
-        or "def nested_loops(self):\n        pass\n" in done.stdout
-    )
+    assert done.stdout == "import pypto.language as pl\n\n@pl.program\nclass NestedLoops:\n    pass\n"
 
 
 @pytest.mark.parametrize(
@@ -101,11 +94,11 @@ def test_every_candidate_is_a_module_and_none_is_tried_twice() -> None:
 
     def interesting(text: str) -> bool:
         tried.append(text)
-        body = parse(text).functions[0].body  # raises for a text that is no module
-        return any(isinstance(s, ir.For) for s in ir.statements(body))
+        functions = parse(text).functions  # raises for a text that is no module
+        return any(isinstance(s, ir.For) for f in functions for s in ir.statements(f.body))
 
     sizes: list[int] = []
     least = reduced(parse(NESTED), interesting, lambda text, _: sizes.append(len(text)))
-    assert len(tried) == len(set(tried)) > 10
+    assert len(tried) == len(set(tried)) > 5
     assert sizes[-1] < sizes[0] and least == write(parse(least))
     assert least.count("for ") == 1

@@ -20,7 +20,7 @@ def lists(module: ir.Module) -> Iterator[Path]:
     yield from sorted(blocks, key=len)
     yield from (("constants",), ("dynamic",))
     for path, node in nodes(module):
-        for name in ("params", "kwargs", "attrs", "options", "comments"):
+        for name in ("params", "args", "kwargs", "attrs", "options", "comments"):
             if getattr(node, name, None):
                 yield (*path, name)
 
