@@ -50,6 +50,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("command", ["memory", "fmt"])
+def test_other_commands_tell_in_every_form(command: str, folder: Path, pypto_rw_command: Run) -> None:
+    (folder / "k.pyir").write_text(KERNEL.replace("pl.mul(t", "pl.mul((t"))
+    done = pypto_rw_command(command, "k.pyir", "--diagnostics", "json", cwd=folder)
+    assert (done.returncode, done.stdout, [r["code"] for r in _json(done.stderr)]) == (1, "", ["unclosed-bracket"])
+
+
 @pytest.mark.parametrize("command", ["lower", "check"])
 def test_json_lines(command: str, folder: Path, pypto_rw_command: Run) -> None:
     done = pypto_rw_command(command, "k.pyir", "--diagnostics", "json", cwd=folder)

@@ -51,7 +51,11 @@ MISTAKES = {
     "an offset too few": kernel("s = pl.load(x, [0], [16, 64])", STORE),
     "rows of no whole 32 bytes": kernel("s = pl.load(x, [0, 0], [16, 5])", STORE),
     "more than the memory holds": kernel(
-        "t = pl.load(x, [0, 0], [512, 64])", "u = pl.load(x, [512, 0], [512, 64])", "s = pl.add(t, u)", STORE, parameters=BIG
+        "t = pl.load(x, [0, 0], [512, 64])",
+        "u = pl.load(x, [512, 0], [512, 64])",
+        "s = pl.add(t, u)",
+        STORE,
+        parameters=BIG,
     ),
     "boxes that are not whole": kernel(
         "m = pl.load(x, [0, 0], [100, 128], target_memory=pl.Mem.Mat)",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.fault import internal
 from pypto_rw.commands.files import complain, read, reason, write
 from pypto_rw.commands.options import compile_options
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
@@ -190,6 +189,8 @@ def _guarded(
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except BaseException as error:
+        from pypto_rw.commands.fault import internal
+
         return internal(error, source, file, options, teller), None
     teller.tell(found, source)
     return int(any(d.severity is Severity.error for d in found)), made

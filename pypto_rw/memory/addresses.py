@@ -39,9 +39,7 @@ def in_name_order(tree: Tree, reserved: dict[ir.Space, int]) -> dict[str, int]:
     return addresses
 
 
-def _past_capacity(
-    tree: Tree, space: ir.Space, used: int, capacity: int, reserved: int
-) -> Refused:
+def _past_capacity(tree: Tree, space: ir.Space, used: int, capacity: int, reserved: int) -> Refused:
     largest = largest_tile(tree, space)
     note = f"; {reserved} of them are reserved for pipe slots" if reserved else ""
     named = ""
