@@ -35,11 +35,13 @@ ASSEMBLERS = ("0.57", "0.60")
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What `lower` gives: the MLIR text, and diagnostics that did not refuse the input (warnings, notes)."""
+    """What `lower` gives: the MLIR text, diagnostics that did not refuse the input (warnings, notes), and the rules
+    that were asked."""
 
     mlir: str
     diagnostics: tuple[Diagnostic, ...] = ()
     module: ir.Module | None = None
+    rulebook: Rulebook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Staged:
     pyir: str
     diagnostics: tuple[Diagnostic, ...]
     module: ir.Module
+    rulebook: Rulebook
 
 
 def lower(
@@ -118,7 +121,7 @@ def stop_after(
         after = inspection.after if inspection is not None else None
         task = Task(engine, settings.target, planner, filename, source, after=after)
         module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
-    return Staged(write(module), tuple(task.notes), module)
+    return Staged(write(module), tuple(task.notes), module, engine.rulebook)
 
 
 def _read(source: str, filename: str) -> ir.Module:
@@ -224,7 +227,7 @@ def _compiled(
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
         shared = _shared_bytes(module, given, settings, engine) if given else []
-        return Lowered(text, (*task.notes, *shared, *found), module)
+        return Lowered(text, (*task.notes, *shared, *found), module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
@@ -392,13 +395,14 @@ def verify(
     rules has their ids in `rule`. Raises nothing for a wrong text. Source: design §8."""
     from pypto_rw.assembler import verify_text
     from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
+    from pypto_rw.verifier.twins import told_once
 
     _require(target, planner, ptoas)
     chip = TARGETS[target]
     found = verified(text, target=chip, planner=planner, ptoas=ptoas, filename=filename)
     planned = planner != "ptoas"
-    found += verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
-    return sorted(found, key=lambda d: (d.span.line, d.span.column))
+    assembler = verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
+    return told_once(found, assembler)
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:
