@@ -419,6 +419,11 @@ _engines: dict[tuple[str, ...], tuple[str, Engine]] = {}
 _MOST_SHAPES = 20_000  # an engine may remember
 
 
+def forget() -> None:
+    """Drop the engines that are kept for the next call. The thread that made them must do it."""
+    _engines.clear()
+
+
 @contextmanager
 def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]:
     """An engine that nobody else uses meanwhile, for the rules as they are now."""

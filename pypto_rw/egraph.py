@@ -58,7 +58,8 @@ class EGraph:
         self.watch = watch  # what notes the rules that match
         self._selection = selection
         self._alone_in: dict[str, list[str]] = {}  # rulesets of one rule each, by the ruleset they are of
-        self._first: tuple[frozenset[str], frozenset[str]] | None = None
+        self._first: tuple[frozenset[str], frozenset[str]] | None = None  # what `restart` comes back to
+        self._count = 0  # shapes and questions, where `restart` forgets them
         self._probes = 0
         self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
@@ -92,9 +93,10 @@ class EGraph:
         Questions are forgotten a few at a time: to forget costs as much as ten answers."""
         self.load("core/stages")
         with _told():
-            if not self._asked:
+            if not self._asked and self._first is None:
                 self._text("(push)")
-            number, self._asked = self._asked, self._asked + 1
+            number = self._numbered(1) if self._first is not None else self._asked
+            self._asked += 1
             self._include_text("\n".join(_facts(types, [shape], "question", number)))
             self._question()
             deduced = self._table("deduced-of").get(number)
@@ -106,9 +108,9 @@ class EGraph:
 
     def _forget(self) -> None:
         """Forget what was asked."""
-        if self._asked:
-            self._asked = 0
+        if self._asked and self._first is None:
             self._text("(pop)")
+        self._asked = 0
 
     @contextlib.contextmanager
     def examined(self, types: Sequence[str], shape: str, *, asked: bool) -> Iterator[list[Firing]]:
@@ -118,17 +120,18 @@ class EGraph:
         from pypto_rw.watching import Watch  # a plain run watches nothing
 
         self.load("core/stages")
+        self._forget()
         self._settle()
         watch, self.watch = self.watch, Watch()
+        self._text("(push)")
         try:
             with _told():
-                self._forget()
-                self._text("(push)")
-                self._include_text("\n".join(_facts(types, [shape], "question" if asked else "shape")))
+                number = self._numbered(1)
+                self._include_text("\n".join(_facts(types, [shape], "question" if asked else "shape", number)))
                 (self._question if asked else self._run)()
-                yield self.watch.firings
-                self._text("(pop)")
+            yield self.watch.firings
         finally:
+            self._text("(pop)")
             self.watch = watch
 
     def bindings(self, conditions: str, values: Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
@@ -159,7 +162,6 @@ class EGraph:
 
     def _settle(self) -> None:
         """Run all rules without a shape, so that only what a shape brings about is noted afterwards."""
-        self._forget()
         if self._settled != len(self._loaded):
             watch, self.watch = self.watch, None
             self._run()
@@ -172,23 +174,33 @@ class EGraph:
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
         with _told():
             self._forget()
-            self._text("(push)")
-            self._include_text("\n".join(_facts(types, shapes, "shape")))
+            first = self._numbered(len(shapes))
+            if self._first is None:  # else `restart` forgets them, which is rarer
+                self._text("(push)")
+            self._include_text("\n".join(_facts(types, shapes, "shape", first)))
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
             findings: dict[int, list[tuple[str, Term, str, str]]] = {}
             for (_, k, *finding), _ in self._rows("report"):
                 findings.setdefault(k, []).append((*finding,))
-            self._text("(pop)")
+            if self._first is None:
+                self._text("(pop)")
         return [
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
                 deduced.get(k),
                 tuple(_distinct(findings.get(k, ()))),
             )
-            for k in range(len(shapes))
+            for k in range(first, first + len(shapes))
         ]
+
+    def _numbered(self, count: int) -> int:
+        """The first of so many numbers that no shape or question has that is remembered."""
+        if self._first is None:
+            return 0
+        first, self._count = self._count, self._count + count
+        return first
 
     # -------------------------------------------------------------------------------- rules
 

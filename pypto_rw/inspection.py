@@ -5,6 +5,8 @@ A run with an inspection has an engine of its own: nothing that was kept hides a
 
 from __future__ import annotations
 
+from typing import Any
+
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Span
 from pypto_rw.emit import Emitter, Instance
@@ -65,6 +67,10 @@ class TracingEmitter(Emitter):
         name = super().constant(value, dtype)
         self._trace(self.constants, count)
         return name
+
+    def _line(self, line: Any, frame: Any) -> None:  # an instruction of a template
+        super()._line(line, frame)
+        self._trace(self.lines, -1)
 
     def line(self, text: str) -> None:
         super().line(text)

@@ -29,6 +29,7 @@ LAYERS = [
     {"wrapper"},
     {"api", "examples", "rulepages"},
     {"explain", "authoring", "reduction", "lit"},
+    {"server", "trace"},
     {"commands"},
     {"cli"},
     {"__main__"},

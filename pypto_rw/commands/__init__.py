@@ -18,5 +18,7 @@ COMMANDS = {
     "reduce": ("reduce", "the smallest kernel that still shows a fault"),
     "lit": ("lit", "run files with RUN, CHECK and expected-error lines"),
     "codes": ("codes", "what a diagnostic code means, with an example"),
+    "trace": ("trace", "the module after each stage, and what became of each line"),
+    "lsp": ("lsp", "the language server for editors"),
     "rules": ("rules", "list and test rule files"),
 }

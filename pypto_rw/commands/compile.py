@@ -112,11 +112,11 @@ def _check(options: argparse.Namespace) -> int:
     teller = Teller(options)
 
     def attempt(source: str, functions: Sequence[str] | None, filename: str) -> tuple[None, Sequence[Diagnostic]]:
-        return None, api.check(source, functions=functions, **_settings(filename, options), **_text_options(options))
+        return None, api.check(source, functions=functions, **settings(filename, options), **_text_options(options))
 
     worst = 0
     for file in options.files or ["-"]:
-        worst = max(worst, _guarded(file, options, teller, attempt)[0])
+        worst = max(worst, guarded(file, options, teller, attempt)[0])
     return teller.finish(worst)
 
 
@@ -131,17 +131,17 @@ def _compile(file: str, options: argparse.Namespace, teller: Teller) -> tuple[in
     def attempt(
         source: str, functions: Sequence[str] | None, filename: str
     ) -> tuple[tuple[str, Rulebook | None], Sequence[Diagnostic]]:
-        settings = {**_settings(filename, options), "inspection": inspection}
+        given = {**settings(filename, options), "inspection": inspection}
         if options.stop_after:
             reference, stage = options.reference, options.stop_after
-            staged = api.stop_after(source, stage=stage, functions=functions, reference=reference, **settings)
+            staged = api.stop_after(source, stage=stage, functions=functions, reference=reference, **given)
             return (staged.pyir, staged.rulebook), staged.diagnostics
         loc = not options.no_loc
-        lowered = api.lower(source, functions=functions, loc=loc, **settings, **_text_options(options))
+        lowered = api.lower(source, functions=functions, loc=loc, **given, **_text_options(options))
         return (lowered.mlir, lowered.rulebook), lowered.diagnostics
 
     try:
-        return _guarded(file, options, teller, attempt)
+        return guarded(file, options, teller, attempt)
     finally:
         if inspection is not None and options.stats:
             from pypto_rw.commands.stats import statistics
@@ -149,7 +149,7 @@ def _compile(file: str, options: argparse.Namespace, teller: Teller) -> tuple[in
             print(statistics(inspection), file=sys.stderr)
 
 
-def _settings(filename: str, options: argparse.Namespace) -> dict[str, Any]:
+def settings(filename: str, options: argparse.Namespace) -> dict[str, Any]:
     """What is compiled for what, with which rules."""
     return {"filename": filename, "target": options.target, "planner": options.planner, "rules": options.rules}
 
@@ -164,7 +164,7 @@ def _text_options(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _guarded(
+def guarded(
     file: str,
     options: argparse.Namespace,
     teller: Teller,

@@ -23,7 +23,7 @@ def statistics(inspection: Inspection) -> str:
     engine, watch = inspection.engine, inspection.watch
     if engine is None:
         return "no rule was asked"
-    shapes = f"{engine.size} shapes, {engine.asked} questions, {watch.runs} rounds"
+    shapes = f"{len(engine.shapes())} shapes, {engine.asked} questions, {watch.runs} rounds"
     total = sum(watch.seconds.values()) * 1000
     slow = (rule for rule, seconds in watch.seconds.items() if seconds >= _LONG)
     shown = dict.fromkeys((*watch.matches, *slow))
