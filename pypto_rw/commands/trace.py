@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
-from pypto_rw.commands.compile import guarded
+from pypto_rw.commands.compile import guarded, settings
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, write
 from pypto_rw.commands.options import target_options
-from pypto_rw.diagnostics import Severity, render
+from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.explain import Explanation, explain
+from pypto_rw.trace import as_html, as_text, told
 
 
 def trace(parser: argparse.ArgumentParser) -> None:
@@ -20,23 +24,25 @@ def trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", action="store_true", help="as the reference build prints it")
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
-    parser.set_defaults(action=_trace)
+    diagnostics_options(parser)
+    parser.set_defaults(action=_trace, keep_going=False, werror=False)
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from pypto_rw.explain import explain
-    from pypto_rw.trace import as_html, as_text, told
+    def attempt(
+        source: str, functions: Sequence[str] | None, filename: str
+    ) -> tuple[Explanation, Sequence[Diagnostic]]:
+        explained = explain(source, functions=functions, **settings(filename, options), **more)
+        return explained, explained.diagnostics
 
-    found = guarded(options.file, options, explain, ptoas=options.ptoas, reference=options.reference)
-    if isinstance(found, int):
-        return found
-    source, explained = found
-    if explained.diagnostics:
-        print(render(explained.diagnostics, source), file=sys.stderr)
+    teller, more = Teller(options), {"ptoas": options.ptoas, "reference": options.reference}
+    code, explained = guarded(options.file, options, teller, attempt)
+    if explained is None:
+        return teller.finish(code)
     story = told(explained)
     shown = as_text(story) if options.text or options.output is None else as_html(story)
     if options.output is None or options.output == "-":
         sys.stdout.write(shown)
     elif (problem := write(options.output, shown)) is not None:
         return complain(problem)
-    return int(any(d.severity is Severity.error for d in explained.diagnostics))
+    return teller.finish(code)
