@@ -79,12 +79,13 @@ def lower(
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename)
-    whole = _read(source, filename)
-    chosen = _chosen(whole, functions, filename)
-    unit = whole.functions if functions is not None else None
-    return _compiled(
-        chosen, settings, planner, rules, source, unit=unit, ptoas=ptoas, assembler_checks=assembler_checks
-    )
+    with paused():
+        whole = _read(source, filename)
+        chosen = _chosen(whole, functions, filename)
+        unit = whole.functions if functions is not None else None
+        return _compiled(
+            chosen, settings, planner, rules, source, unit=unit, ptoas=ptoas, assembler_checks=assembler_checks
+        )
 
 
 def stop_after(

@@ -20,7 +20,7 @@ from pypto_rw.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
-_TOGETHER = 32  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
+_TOGETHER = 64  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
 _TYPE = re.compile(r"\(ty (\d+)\)")
 
 
@@ -50,6 +50,7 @@ class EGraph:
         self._loaded: set[str] = set()
         self._forms: set[str] = set()
         self._commands: dict[str, Any] = {}
+        self._asked = 0  # questions it has not forgotten
         self._text(
             "(relation signature (String String)) (relation operands (String String))"
             " (relation form (String String String))"
@@ -69,24 +70,42 @@ class EGraph:
     def ask(
         self, types: Sequence[str], shape: str
     ) -> tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]:
-        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg."""
+        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg.
+
+        Questions are forgotten a few at a time: to forget costs as much as ten answers."""
         self.load("core/stages")
-        with self._alone(types, [shape], "question"):
+        with _told():
+            if not self._asked:
+                self._text("(push)")
+            number, self._asked = self._asked, self._asked + 1
+            self._include_text("\n".join(_facts(types, [shape], "question", number)))
             for ruleset in ("facts", "deduce", "check", "legalize"):
                 self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
-            deduced = self._table("deduced-of").get(0)
-            findings = [(*finding,) for (_, _, *finding), _ in self._rows("report")]
-            legal = sorted((key[2] for key, _ in self._rows("legal-of")), key=str)
+            deduced = self._table("deduced-of").get(number)
+            findings = [(*finding,) for (_, k, *finding), _ in self._rows("report") if k == number]
+            legal = sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == number), key=str)
+            if self._asked == _TOGETHER:
+                self._forget()
         return deduced, tuple(_distinct(findings)), tuple(legal)
 
+    def _forget(self) -> None:
+        """Forget what was asked."""
+        if self._asked:
+            self._asked = 0
+            self._text("(pop)")
+
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
-        with self._alone(types, shapes, "shape"):
+        with _told():
+            self._forget()
+            self._text("(push)")
+            self._include_text("\n".join(_facts(types, shapes, "shape")))
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
             findings: dict[int, list[tuple[str, Term, str, str]]] = {}
             for (_, k, *finding), _ in self._rows("report"):
                 findings.setdefault(k, []).append((*finding,))
+            self._text("(pop)")
         return [
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
@@ -96,30 +115,13 @@ class EGraph:
             for k in range(len(shapes))
         ]
 
-    @contextlib.contextmanager
-    def _alone(self, types: Sequence[str], shapes: Sequence[str], table: str) -> Iterator[None]:
-        """The shapes, numbered from 0 in the function `table`; the e-graph forgets them and all they made."""
-        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
-        lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
-        lines += [f"(set ({table} {k}) {s})" for k, s in enumerate(shapes)]
-        try:
-            self._text("(push)")
-            self._include_text("\n".join(lines))
-            yield
-            self._text("(pop)")
-        except CompileError:
-            raise
-        except BaseException as error:
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                raise
-            raise InternalError(f"the rules failed: {error}") from error
-
     # -------------------------------------------------------------------------------- rules
 
     def load(self, name: str) -> None:
         """Load a rule file and what it requires, once."""
         if name in self._loaded:
             return
+        self._forget()  # or the rules would be forgotten with what was asked
         self._loaded.add(name)
         file = self.rulebook.file(name)
         if file is None:
@@ -270,6 +272,26 @@ class _Decoder:
                 found = ("Unextractable",)
             self._seen[term] = found
         return found
+
+
+def _facts(types: Sequence[str], shapes: Sequence[str], table: str, first: int = 0) -> list[str]:
+    """The shapes, numbered from `first` in the function `table`, and the types they name."""
+    numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+    lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
+    return [*lines, *(f"(set ({table} {k}) {s})" for k, s in enumerate(shapes, first))]
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """An error of egglog is a fault of the compiler."""
+    try:
+        yield
+    except CompileError:
+        raise
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise InternalError(f"the rules failed: {error}") from error
 
 
 def _quoted(text: str) -> str:

@@ -34,6 +34,11 @@ class Instance:
     result: str | None = None
     template: Template | None = field(default=None, compare=False)
 
+    @property
+    def plain(self) -> bool:
+        """Whether no operand is an expression of its own."""
+        return not any(isinstance(o, Instance) for o in (*self.operands, *self.extents))
+
 
 Operand = Var | Const | Instance
 
@@ -211,27 +216,25 @@ class Emitter:
             frame.values.pop(target[1], None)
 
     def _line(self, line: Any, frame: _Frame) -> None:
-        _, target, wanted, pieces = line
+        _, target, wanted, pieces, holes = line
         values = [self._group(v, frame) if v[0] == "group" else self._value(v, frame) for v in wanted]
         dest = self._define(target, frame) if target is not None else ""
         types = self.types
-        out = []
-        for p in pieces:
-            if isinstance(p, str):
-                out.append(p)
-                continue
-            at, what = p
+        out = [*pieces]
+        place = 1
+        for at, typed in holes:
             v = dest if at < 0 else values[at]
             if isinstance(v, str):
-                out.append(types.get(v, "") if what == "type" else v)
+                out[place] = types.get(v, "") if typed else v
             else:
-                out.append(", ".join([types[n] for n in v] if what == "type" else v))
+                out[place] = ", ".join([types[n] for n in v] if typed else v)
+            place += 2
         text = "".join(out)
-        self.line(text)
-        if id(pieces) not in self.distinct.settled:
-            self._note(pieces, dest, values, text)
+        self.lines.append(f"{self.indent}{text}{self.location.text}")
+        if id(line) not in self.distinct.settled:
+            self._note(line, dest, values, text)
 
-    def _note(self, pieces: Any, dest: str, values: list[Any], text: str) -> None:
+    def _note(self, line: Any, dest: str, values: list[Any], text: str) -> None:
         """Show a line to those who look at what is printed."""
         names = [dest] if dest else []
         for v in values:
@@ -239,7 +242,7 @@ class Emitter:
                 names.append(v)
             else:
                 names += v
-        self.distinct.note(pieces, names, text, self.location, self.types, self.numbers)
+        self.distinct.note(line, names, text, self.location, self.types, self.numbers)
 
     def _group(self, spec: Any, frame: _Frame) -> list[str]:
         out = []
@@ -283,9 +286,6 @@ class Emitter:
             return self.constant(operand.value, spec[2])
         if kind == "int":
             return self.constant(spec[1], spec[2])
-        if kind == "text":
-            text: str = spec[1]
-            return text
         if kind == "res":
             instance = frame.instance
             if instance.result is None:

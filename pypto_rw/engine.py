@@ -40,13 +40,16 @@ class Rewritten:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
-    """What the rules say of an op before memory is planned: its type, its refusals, what stands for it."""
+    """What the rules say of an op before memory is planned: its type, its refusals, what stands for it.
+
+    `type` is the type once it has been made of the term, if it is the same for every statement of the shape."""
 
     deduced: Term | None
     findings: tuple[Finding, ...]
     legal: tuple[Term, ...]
+    type: Any = None
 
 
 class Engine:
@@ -68,6 +71,9 @@ class Engine:
         self.target, self._facts, self._watch = target, facts, watch
         self._shelf = shelf
         self._graph: EGraph | None = None
+        self.type_terms: dict[
+            int, tuple[object, str | None]
+        ] = {}  # by id: a type, and its term if it has no run-time part
         self._ops: dict[str, bool] = {}
         self._types: dict[str, int] = {}
         self._type_texts: list[str] = []
@@ -143,9 +149,14 @@ class Engine:
         known = self._answers.get(shape)
         if known is not None:
             return known
-        graph = self._egraph()
-        self._load_known(graph)
-        deduced, findings, legal = graph.ask(self._type_texts, shape)
+        stored = self._shelf.get(f"{self._owner(shape)} asked", self._spelled(shape)) if self._shelf else None
+        if stored is None:
+            graph = self._egraph()
+            self._load_known(graph)
+            stored = graph.ask(self._type_texts, shape)
+            if self._shelf is not None:
+                self._shelf.put(f"{self._owner(shape)} asked", self._spelled(shape), stored)
+        deduced, findings, legal = stored
         answer = self._answers[shape] = Answer(deduced, tuple(Finding(*f) for f in findings), legal)
         return answer
 
@@ -156,10 +167,12 @@ class Engine:
     @property
     def size(self) -> int:
         """How many shapes are remembered."""
-        return len(self._results)
+        return len(self._results) + len(self._answers)
 
     def save(self) -> None:
-        """Keep what this process learned for the next one."""
+        """Keep what this process learned for the next one, and not too much for itself."""
+        if len(self.type_terms) > _MOST_TYPES:
+            self.type_terms.clear()
         if self._shelf is not None:
             self._shelf.save()
 
@@ -211,6 +224,7 @@ class Engine:
         return _NUMBER.sub(lambda m: self._type_texts[int(m[1])], shape)
 
 
+_MOST_TYPES = 50_000
 _NUMBER = re.compile(r"\(ty (\d+)\)")
 _HEAD = re.compile(r'\((?:call "([^"]+)"|([^\s()]+))')
 

@@ -206,6 +206,9 @@ class _Templates:
         self.wanted: list[tuple[Instance, Span, str]] = []
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
+        if instance.plain:
+            self.wanted.append((instance, span, function))
+            return
         for nested in _nested(instance):
             self.wanted.append((nested, span, function))
 

@@ -88,7 +88,7 @@ class Signature:
     traits: frozenset[tuple[str, ...]]
     path: str
     _by_name: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict, compare=False)
-    _writable: list[tuple[tuple[Parameter, ...], frozenset[str]]] = field(default_factory=list, compare=False)
+    _derived: list[Usage] = field(default_factory=list, compare=False)
 
     def trait(self, name: str) -> tuple[str, ...] | None:
         """Arguments of the op's fact `(name "op" …)`, or None."""
@@ -105,12 +105,38 @@ class Signature:
             self._by_name[t[0]] = (*self._by_name.get(t[0], ()), t[1:])
         return self._by_name
 
-    def writable(self) -> tuple[tuple[Parameter, ...], frozenset[str]]:
-        """The parameters that may be given by position, and the names of all that may be given."""
-        if not self._writable:
-            written = [p for p in self.parameters if p.written]
-            self._writable.append((tuple(p for p in written if not p.keyword), frozenset(p.name for p in written)))
-        return self._writable[0]
+    @property
+    def usage(self) -> Usage:
+        """What a caller may and must write."""
+        if not self._derived:
+            self._derived.append(_usage(self))
+        return self._derived[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What follows from a signature. `names`: what may be written, `positional`: by position too; `required`: what
+    must be; `stands_in`: by parameter, the other whose value it takes when it is not written; `spaces`: by tile
+    operand that has to be in certain memory spaces, their names, the preferred one first."""
+
+    positional: tuple[Parameter, ...]
+    names: frozenset[str]
+    required: tuple[Parameter, ...]
+    stands_in: dict[str, str]
+    spaces: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def _usage(signature: Signature) -> Usage:
+    written = [p for p in signature.parameters if p.written]
+    every = {p.name for p in signature.parameters}
+    reads = (signature.trait("reads") or ("",))[0].split()
+    return Usage(
+        tuple(p for p in written if not p.keyword),
+        frozenset(p.name for p in written),
+        tuple(p for p in written if p.default is None),
+        {p.name: p.default for p in signature.parameters if p.default is not None and p.default in every},
+        tuple((p.name, tuple(w.split("|"))) for p, w in zip(signature.parameters, reads, strict=False) if w != "-"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +193,7 @@ class Rulebook:
             if not os.path.isdir(folder):
                 raise rule_error(f"there is no rules folder {folder}", folder)
         self.signatures: dict[str, Signature] = {}  # known already
+        self.read_out: dict[tuple[str, ...], object] = {}  # what others have made of the files
         self._files: dict[str, RuleFile | None] = {}
 
     def file(self, name: str) -> RuleFile | None:

@@ -13,12 +13,14 @@ from pypto_rw import ir, terms
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
+from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.syntax.parts import float_
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
+_PACKED = frozenset({ir.DType.INT4, ir.DType.UINT4, ir.DType.FP4, ir.DType.HF4})  # two elements a byte
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
 _RANGES = {
     d: (-(1 << (w - 1)), (1 << (w - 1)) - 1) if d.value.startswith("INT") else (0, (1 << w) - 1)
@@ -144,7 +146,6 @@ class Shaper:
         self.hidden: set[str] = set()
         self.addresses = addresses
         self.lookup = lookup
-        self._static_types: dict[int, tuple[ir.Type, str | None]] = {}
 
     def signature(self, call: ir.Call) -> Signature:
         """How the op of a call is called; Refused where no rule file declares it."""
@@ -306,16 +307,23 @@ class Shaper:
 
     # ------------------------------------------------------------------------------ calls
 
-    def call(self, call: ir.Call, signature: Signature, result: Value | None, name: str | None) -> Instance:
-        """Instance of a call; `result` is what is known of the variable `name` it is assigned to."""
-        if result is None:
-            return self._call(call, signature, lambda key: "(none)", name)[0]
-        return self._call(
-            call,
-            signature,
-            lambda key: f"(res {self._type_term(key, result.type)} {self._place(key, result)})",
-            name,
-        )[0]
+    def call(
+        self,
+        call: ir.Call,
+        signature: Signature,
+        result: Value | None,
+        name: str | None,
+        arguments: dict[str, ir.Expr] | None = None,
+    ) -> Instance:
+        """Instance of a call; `result` is what is known of the variable `name` it is assigned to, `arguments` what
+        `bind` gives."""
+
+        def term(key: _Key) -> str:
+            if result is None:
+                return "(none)"
+            return f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+
+        return self._call(call, signature, term, name, arguments=arguments)[0]
 
     def call_for_pair(
         self, call: ir.Call, signature: Signature, results: list[tuple[str, Value]], name: str
@@ -354,17 +362,20 @@ class Shaper:
         result: Callable[[_Key], str],
         name: str | None,
         key: _Key | None = None,
+        arguments: dict[str, ir.Expr] | None = None,
     ) -> tuple[Instance, tuple[ir.Expr, ...]]:
         key = key or _Key()
-        arguments = bind(call, signature)
+        if arguments is None:
+            arguments = bind(call, signature)
+        stands_in = signature.usage.stands_in
         parts = []
         for p in signature.parameters:
             expr = arguments.get(p.name)
-            if expr is None and p.default is not None and p.default in {q.name for q in signature.parameters}:
-                expr = arguments.get(p.default)
+            if expr is None and p.name in stands_in:
+                expr = arguments.get(stands_in[p.name])
             if isinstance(expr, ir.Int) and p.like is not None and expr.dtype is ir.DType.INDEX:
                 expr = self.adopted(expr, p, signature, arguments)
-            parts.append(self._argument(key, p, expr, call))
+            parts.append(self._argument(key, p, expr, call, signature, arguments))
             key.owners += [p.name] * (len(key.operands) - len(key.owners))
         res = result(key)
         if signature.generic:
@@ -382,8 +393,13 @@ class Shaper:
     def alloc(self, name: str, value: Value) -> Instance:
         """Instance that declares the handle of the tile `name`."""
         assert isinstance(value.type, ir.TileType) and value.type.memref is not None
-        key = _Key()
         offset = value.type.memref.offset
+        known = self.engine.type_terms.get(id(value.type))
+        if known is not None and known[1] is not None and isinstance(offset, ir.Int) and self.addresses:
+            constant = self.scalar(offset)
+            assert isinstance(constant, Const)
+            return Instance(f"(alloc (const 0 ({constant.dtype})) (res {known[1]} (nowhere)))", (constant,), (), name)
+        key = _Key()
         address = "(none)" if offset is None or not self.addresses else self._scalar_term(key, offset)
         shape = f"(alloc {address} (res {self._type_term(key, value.type)} (nowhere)))"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), name)
@@ -454,7 +470,15 @@ class Shaper:
         found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
         return getattr(found.type, "dtype", None) if found else None
 
-    def _argument(self, key: _Key, p: Parameter, expr: ir.Expr | None, call: ir.Call) -> str:
+    def _argument(
+        self,
+        key: _Key,
+        p: Parameter,
+        expr: ir.Expr | None,
+        call: ir.Call,
+        signature: Signature,
+        arguments: dict[str, ir.Expr],
+    ) -> str:
         if p.kind in CONTEXT_KINDS:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
@@ -469,7 +493,8 @@ class Shaper:
             if not isinstance(expr, ir.Tuple):
                 raise Refused("operand-kind", f"{call.callee}: {p.name} must be a list such as [16, 64]", call.span)
             if p.kind == "extents":
-                return _vec([self._extent_argument(key, e) for e in expr.items])
+                inside = self._inside(p, expr, signature, arguments)
+                return _vec([self._extent_argument(key, e, k in inside) for k, e in enumerate(expr.items)])
             items = [self._scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
             if p.kind == "shape":
                 for e in expr.items:
@@ -563,14 +588,15 @@ class Shaper:
         return f"(window {handle} {row} {col} {window.columns} {window.memory})"
 
     def _type_term(self, key: _Key, t: ir.Type) -> str:
-        known = self._static_types.get(id(t))
+        known = self.engine.type_terms.get(id(t))
         if known is None:
             _require_addressable(t)
-            known = self._static_types[id(t)] = (t, terms.static_type_term(t))  # the reference keeps the id valid
-        text = known[1]
-        if text is None:
-            text = terms.type_term(t, lambda e: self._extent(key, e))
-        return self._interned(text)
+            text = terms.static_type_term(t)
+            known = (t, None if text is None else self._interned(text))  # the reference keeps the id valid
+            self.engine.type_terms[id(t)] = known
+        if known[1] is not None:
+            return known[1]
+        return self._interned(terms.type_term(t, lambda e: self._extent(key, e)))
 
     def _extent(self, key: _Key, expr: ir.Expr) -> str:
         expr = self.resolved(expr)
@@ -584,12 +610,50 @@ class Shaper:
         low, high = (min(max(b, -(2**63)), 2**63 - 1) for b in (low, high))
         return f"(dyn {key.extents.index(expr)} {low} {high})"
 
-    def _extent_argument(self, key: _Key, expr: ir.Expr) -> str:
-        self.dtype(self.resolved(expr))  # refuses what is no scalar
+    def _extent_argument(self, key: _Key, expr: ir.Expr, inside: bool = False) -> str:
+        expr = self.resolved(expr)
+        self.dtype(expr)  # refuses what is no scalar
+        if inside:
+            key.extents.append(expr)
+            return f"(inside {len(key.extents) - 1})"
         return self._extent(key, expr)
+
+    def _inside(
+        self, p: Parameter, offsets: ir.Tuple, signature: Signature, arguments: dict[str, ir.Expr]
+    ) -> tuple[int, ...]:
+        """Axes on which a constant offset keeps its window inside the tensor: of these the number need not be told.
+
+        Source: rules/core/windows.egg, `inside-of`."""
+        trait = signature.trait("inside-of")
+        if trait is None or trait[0] != p.name or any(isinstance(a, ir.Bool) and a.value for a in arguments.values()):
+            return ()
+        tensor = self._type_of(arguments.get(trait[1]))
+        reach = self._reach(next((arguments[n] for n in trait[2].split() if n in arguments), None))
+        if not isinstance(tensor, ir.TensorType) or tensor.dtype in _PACKED:
+            return ()
+        if (tensor.view is not None and tensor.view.valid) or not len(offsets.items) == len(reach) == len(tensor.shape):
+            return ()
+        windows = enumerate(zip(offsets.items, reach, tensor.shape, strict=True))
+        return tuple(k for k, window in windows if _stays_inside(*map(self.resolved, window)))
+
+    def _reach(self, expr: ir.Expr | None) -> tuple[ir.Expr, ...]:
+        """The extents of a list, or the valid ones of a tile."""
+        if isinstance(expr, ir.Tuple):
+            return expr.items
+        t = self._type_of(expr)
+        return effective_view(t).valid if isinstance(t, ir.TileType) else ()
+
+    def _type_of(self, expr: ir.Expr | None) -> ir.Type | None:
+        return self._type(expr.id) if isinstance(expr, ir.Name) else None
 
     def _interned(self, text: str) -> str:
         return f"(ty {self.engine.type_number(text)})"
+
+
+def _stays_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> bool:
+    if not (isinstance(offset, ir.Int) and isinstance(size, ir.Int) and isinstance(extent, ir.Int)):
+        return False
+    return offset.value >= 0 and 0 <= size.value <= extent.value - offset.value
 
 
 class _KnownBounds(dict[str, Bounds]):
@@ -696,7 +760,8 @@ def undefined(name: str, help: str = "") -> Refused:
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
     """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    positional, names = signature.writable()
+    usage = signature.usage
+    positional, names = usage.positional, usage.names
     if len(call.args) > len(positional):
         most = len(positional)
         raise Refused(
@@ -712,8 +777,8 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
         if name in bound:
             raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
         bound[name] = value
-    for p in signature.parameters:
-        if p.name in names and p.name not in bound and p.default is None:
+    for p in usage.required:
+        if p.name not in bound:
             raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p))
     return bound
 

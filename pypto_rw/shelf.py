@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from pypto_rw import cache as stored
 from pypto_rw import resources
 from pypto_rw.rulebook import Parameter, Signature
 
-_MOST = 512  # shapes kept of one op
+_MOST = 20_000  # shapes remembered of one op
+_STORED = 2_000  # of these for other processes
 _STATES = 8  # states of the rules kept
 
 
@@ -54,14 +56,17 @@ class Shelf:
     def save(self) -> None:
         """Write what is new."""
         for op in self._changed:
-            stored.store(self._name(op), {**self._load(op), **self._books[op]})
+            book = {**self._load(op), **self._books[op]}
+            stored.store(self._name(op), dict(islice(book.items(), _STORED)))
         if self._changed:
             stored.keep_newest("rules", _STATES)
         self._changed.clear()
 
     def _put(self, op: str, key: str, value: Any) -> None:
-        self._book(op)[key] = value
-        self._changed[op] = None
+        book = self._book(op)
+        book[key] = value
+        if len(book) <= _STORED:
+            self._changed[op] = None
 
     def _book(self, op: str) -> dict[str, Any]:
         book = self._books.get(op)

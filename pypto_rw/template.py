@@ -20,8 +20,9 @@ Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 class Template:
     """Steps of one shape's code, as plain tuples; `slots` fresh values live while it is filled in.
 
-    An instruction is ("line", dest, values, pieces): `dest` is defined by it or None, `values` are made in order,
-    a piece of its text is a str, or (index into values, what): what is "name", "type" or "text"."""
+    An instruction is ("line", dest, values, pieces, holes): `dest` is defined by it or None, `values` are made in
+    order; every second piece of its text is empty, to be filled by the next hole: (index into values or -1 for
+    `dest`, whether the type of the value is wanted and not its name)."""
 
     steps: tuple[Any, ...]
     slots: int
@@ -72,39 +73,36 @@ class _Compiler:
     def line(self, form: Form, arguments: tuple[Any, ...]) -> Spec:
         dest = None
         values: list[Any] = []
-        index: dict[str, tuple[int, str]] = {}
+        index: dict[str, int | str] = {}  # by parameter: the value's number, or its text
         for (name, sort), argument in zip(form.parameters, arguments, strict=True):
             if name == "dest":
                 dest = self.value(argument)
-                index[name] = (-1, "name")
+                index[name] = -1
                 continue
-            index[name] = (len(values), "name")
             if sort == "Operand":
+                index[name] = len(values)
                 values.append(self.value(argument))
             elif sort == "Operands":
+                index[name] = len(values)
                 values.append(("group", tuple(self.value(a) for a in argument[1:])))
             else:
-                text = (
-                    mlir.element(argument[0])
-                    if sort == "Dtype"
-                    else str(argument).lower()
-                    if sort == "bool"
-                    else str(argument)
-                )
-                values.append(("text", text))
-        pieces: list[Any] = []
+                index[name] = _spelled(sort, argument)
+        pieces = [""]
+        holes: list[tuple[int, bool]] = []
         at = 0
         for m in _HOLE.finditer(form.text):
-            pieces.append(form.text[at : m.start()])
+            pieces[-1] += form.text[at : m.start()]
             at = m.end()
-            if m[1] is None:
-                pieces.append(m[0][0])
-            elif m[1] not in index:
+            found = m[0][0] if m[1] is None else index.get(m[1])
+            if found is None:
                 raise InternalError(f"the form {form.name} has no parameter {m[1]}")
+            if isinstance(found, str):
+                pieces[-1] += found
             else:
-                pieces.append((index[m[1]][0], m[2] or "name"))
-        pieces.append(form.text[at:])
-        return ("line", dest, tuple(values), tuple(_joined(pieces)))
+                holes.append((found, m[2] == "type"))
+                pieces += ("", "")
+        pieces[-1] += form.text[at:]
+        return ("line", dest, tuple(values), tuple(pieces), tuple(holes))
 
     def value(self, t: Any) -> Spec:
         head = t[0]
@@ -125,7 +123,7 @@ class _Compiler:
         if head == "do":
             return ("do", tuple(self.code(t[1])), self.value(t[2]))
         if head == "extent":
-            if t[1][0] != "dyn":
+            if t[1][0] not in ("dyn", "inside"):
                 raise InternalError(f"an extent that no rule resolves: {t[1]}")
             return ("extent", t[1][1])
         if head in ("anew", "uncast"):
@@ -147,11 +145,8 @@ def _type(term: Any) -> str:
         return ""
 
 
-def _joined(pieces: list[Any]) -> list[Any]:
-    out: list[Any] = []
-    for p in pieces:
-        if isinstance(p, str) and out and isinstance(out[-1], str):
-            out[-1] += p
-        elif p != "":
-            out.append(p)
-    return out
+def _spelled(sort: str, argument: Any) -> str:
+    """An argument that is no operand, as it is printed."""
+    if sort == "Dtype":
+        return mlir.element(argument[0])
+    return str(argument).lower() if sort == "bool" else str(argument)

@@ -51,7 +51,7 @@ def expression(term: Any, extents: tuple[ir.Expr, ...]) -> ir.Expr:
     head = term[0]
     if head == "at":
         return ir.Int(term[1])
-    if head == "dyn":
+    if head in ("dyn", "inside"):
         number: int = term[1]
         return extents[number]
     left, right = (expression(t, extents) for t in term[1:])

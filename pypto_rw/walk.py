@@ -267,7 +267,10 @@ class Walker:
                 raise Refused("scope", "a scope statement cannot be in a device function", stmt.call.span)
 
     def _use(self, expr: ir.Expr) -> None:
-        self.used.update(names_in((expr,)))
+        if isinstance(expr, ir.Name):
+            self.used.add(expr.id)
+        elif not isinstance(expr, ir.Int | ir.Symbol):
+            self.used.update(names_in((expr,)))
 
     def _assign(self, stmt: ir.Assign) -> Iterator[Node]:
         value = stmt.value
@@ -356,7 +359,7 @@ class Walker:
         self._spaces(call, signature, arguments)
         if shares is None and value is not None:
             self._in_its_buffer(call, signature, arguments, value)
-        instance = self.shaper.call(call, signature, value, name)
+        instance = self.shaper.call(call, signature, value, name, arguments)
         alloc = None
         if name is not None and value is not None:
             if name in self.tiles and name not in self.redirected and shares is None:
@@ -418,18 +421,17 @@ class Walker:
 
     def _spaces(self, call: ir.Call, signature: Signature, arguments: dict[str, ir.Expr]) -> None:
         """Tile operands are where the op reads them: `(reads op "Vec Vec -")`, one word an operand."""
-        words = (signature.trait("reads") or ("",))[0].split()
-        for parameter, word in zip(signature.parameters, words, strict=False):
-            found = self._operand_value(arguments.get(parameter.name))
-            if word == "-" or found is None or not isinstance(found.type, ir.TileType) or found.type.space is None:
+        for parameter, spaces in signature.usage.spaces:
+            found = self._operand_value(arguments.get(parameter))
+            if found is None or not isinstance(found.type, ir.TileType) or found.type.space is None:
                 continue
-            if found.type.space.value not in word.split("|"):
+            if found.type.space.value not in spaces:
                 raise Refused(
                     "memory-space",
-                    f"{call.callee}: {parameter.name} must be in {' or '.join(word.split('|'))}, but it is in "
+                    f"{call.callee}: {parameter} must be in {' or '.join(spaces)}, but it is in "
                     f"{found.type.space.value}",
                     call.span,
-                    f"move it there first: pl.tile.move(…, target_memory=pl.Mem.{word.split('|')[0]})",
+                    f"move it there first: pl.tile.move(…, target_memory=pl.Mem.{spaces[0]})",
                 )
 
     def _in_its_buffer(self, call: ir.Call, signature: Signature, arguments: dict[str, ir.Expr], value: Value) -> None:

@@ -50,9 +50,9 @@ def assembler_warnings(
         if not new and not function.lines:
             continue
         from pypto_rw.assembler.assess import assess
-        from pypto_rw.assembler.facts import Tables
+        from pypto_rw.assembler.facts import tables_of
 
-        tables, other = (Tables(engine.rulebook, t, ptoas) for t in (target, _OTHER[target]))
+        tables, other = (tables_of(engine.rulebook, t, ptoas) for t in (target, _OTHER[target]))
         level = 3 if planned else 2
         bad: set[int] = set()
         for entry, diagnostic in assess(function, new, functions, tables, other, level, engine.op, filename):

@@ -82,3 +82,12 @@ class Tables:
             if target == self.target and version in ("", self.ptoas):
                 return True
         return False
+
+
+def tables_of(rulebook: Rulebook, target: str, ptoas: str) -> Tables:
+    """The facts of a rulebook, read once as long as it is there."""
+    key = ("assembler", target, ptoas)
+    found = rulebook.read_out.get(key)
+    if not isinstance(found, Tables):
+        found = rulebook.read_out[key] = Tables(rulebook, target, ptoas)
+    return found

@@ -39,6 +39,7 @@ class Asker:
     def __init__(self, engine: Engine, surroundings: Surroundings) -> None:
         self.engine = engine
         self.values: dict[str, Value] = {}
+        self._last: tuple[ir.Call, ir.Type | None, Answer] | None = None
         self.shaper = Shaper(engine, self.values.get, addresses=True, surroundings=surroundings)
 
     def parameters(self, function: ir.Function) -> None:
@@ -57,13 +58,21 @@ class Asker:
 
     def ask(self, call: ir.Call, result: ir.Type | None = None) -> Answer:
         """What the rules say of `call`, whose result has the type `result` where that is known."""
+        if self._last is not None and self._last[0] is call and self._last[1] is result:
+            return self._last[2]
         signature = self.signature(call)
         asked = self.shaper.asked(call, signature, result)
         said = self.engine.ask(asked.shape)
         late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)
-        deduced = type_of(said.deduced, asked.extents) if said.deduced is not None else None
-        return Answer(deduced, findings, said.legal, asked.sources, asked.owners, asked.extents)
+        deduced = said.type
+        if deduced is None and said.deduced is not None:
+            deduced = type_of(said.deduced, asked.extents)
+            if not asked.extents:
+                said.type = deduced
+        answer = Answer(deduced, findings, said.legal, asked.sources, asked.owners, asked.extents)
+        self._last = call, result, answer
+        return answer
 
     def refused(self, finding: Finding, call: ir.Call) -> Refused:
         """A finding of the rules as a refusal of the call."""

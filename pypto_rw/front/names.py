@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_
 from typing import Any, TypeVar
 
 from pypto_rw import ir
 from pypto_rw.records import fields, is_dataclass, replace
 
 T = TypeVar("T")
+_LEAVES = (ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol)
 
 
 def reads(*trees: Any) -> Iterator[str]:
@@ -19,14 +21,14 @@ def reads(*trees: Any) -> Iterator[str]:
         if isinstance(tree, ir.Name):
             yield tree.id
         elif isinstance(tree, tuple):
-            stack.extend(reversed(tree))
+            stack.extend(tree[::-1])
         elif isinstance(tree, ir.Call) and tree.callee == "setitem":
             stack.extend(tree.args)  # what is stored is read before where it goes
         elif isinstance(tree, ir.Call):  # calls inside are made first
             inner = [a for a in tree.args if isinstance(a, ir.Call)]
             stack.extend(reversed([*inner, *(a for a in tree.args if not isinstance(a, ir.Call)), tree.kwargs]))
-        elif is_dataclass(tree) and not isinstance(tree, type):
-            stack.extend(reversed([getattr(tree, f.name) for f in fields(tree) if f.name != "span"]))
+        elif not isinstance(tree, _LEAVES):
+            stack.extend([getattr(tree, name) for name in reversed(_parts(type(tree))) if name != "span"])
 
 
 def renamed(tree: T, new: Callable[[str], str]) -> T:
@@ -39,20 +41,32 @@ def replaced(tree: T, new: Callable[[str], ir.Expr]) -> T:
     if isinstance(tree, ir.Name):
         found = new(tree.id)
         return tree if found == tree else found  # type: ignore[return-value]
+    if isinstance(tree, _LEAVES):
+        return tree
     if isinstance(tree, tuple):
-        items = tuple(replaced(item, new) for item in tree)
-        same = all(a is b for a, b in zip(items, tree, strict=True))
+        items = tuple([replaced(item, new) for item in tree])
+        same = all(map(is_, items, tree))
         return tree if same else items  # type: ignore[return-value]
-    if is_dataclass(tree) and not isinstance(tree, type):
-        changed: dict[str, Any] = {}
-        for f in fields(tree):
-            old = getattr(tree, f.name)
-            if isinstance(old, tuple) or (is_dataclass(old) and f.name not in ("span", "call_span")):
-                value = replaced(old, new)
-                if value is not old:
-                    changed[f.name] = value
-        return replace(tree, **changed) if changed else tree
-    return tree
+    node: Any = tree
+    changed: dict[str, Any] = {}
+    for name in _parts(type(node)):
+        old = getattr(node, name)
+        if name not in ("span", "call_span") and (isinstance(old, tuple) or _parts(type(old))):
+            value = replaced(old, new)
+            if value is not old:
+                changed[name] = value
+    return replace(node, **changed) if changed else node  # type: ignore[no-any-return]
+
+
+_known_parts: dict[Any, tuple[str, ...]] = {}
+
+
+def _parts(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of trees; of another class none."""
+    found = _known_parts.get(kind)
+    if found is None:
+        found = _known_parts[kind] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+    return found
 
 
 def substituted(tree: T, values: Mapping[str, ir.Expr]) -> T:

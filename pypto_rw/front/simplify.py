@@ -11,7 +11,7 @@ from typing import TypeVar
 from pypto_rw import ir
 from pypto_rw.front.arithmetic import Arithmetic
 from pypto_rw.front.copies import copied, defined
-from pypto_rw.front.names import assigned, reads, substituted
+from pypto_rw.front.names import assigned, fresh, reads, substituted
 from pypto_rw.records import replace
 from pypto_rw.scalars import WIDE, Bounds, bounds, dtype_of
 from pypto_rw.shapes import Refused
@@ -172,7 +172,7 @@ class _Simplifier:
         body = stmt.body[:-1] if end else stmt.body
         values = initial
         for number, value in enumerate(trips):
-            own = {n: self._fresh(n) if number else n for n in dict.fromkeys(defined(body))}
+            own = {n: fresh(self.taken, n) if number else n for n in dict.fromkeys(defined(body))}
             self.stands.update({stmt.variable: value, **dict(zip(stmt.carried, values, strict=False))})
             copy = copied(body, own) if number else body
             out += self.block(copy)
@@ -182,14 +182,6 @@ class _Simplifier:
         for name, result in zip(end.targets if end else (), values, strict=False):
             self.stands[name] = result
             self._carried((name,), (result,))
-
-    def _fresh(self, name: str) -> str:
-        new, number = name, 0
-        while new in self.taken:
-            number += 1
-            new = f"{name}_{number}"
-        self.taken.add(new)
-        return new
 
 
 def _without_dead(

@@ -28,6 +28,7 @@ _NUMBER = re.compile(
     r"|(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][-+]?\d+)?|\d(?:_?\d)*[eE][-+]?\d+",
     re.A,
 )
+_ANNOTATION_PART = re.compile(r"""[()\[\]{},]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _OPERATORS = {
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "/", "//", "%", "<<", ">>", "&", "|", "^"), "OP"),
     **dict.fromkeys(("+=", "-=", "*=", "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^="), "AUGMENTED"),
@@ -74,7 +75,7 @@ class Lexer:
 
     `comments` collects the comment lines above a statement, by the statement's line. `previous` and
     `current` are the last two tokens given out, for error messages. `ready` may read a whole one-line
-    statement: (text, line number) -> statement or None."""
+    statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter."""
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class Lexer:
         lexicon: Lexicon,
         comments: dict[int, tuple[str, ...]],
         ready: Callable[[str, int], object] | None = None,
+        annotation: Callable[[str], object] | None = None,
     ) -> None:
         self.lines = lines
         self.comments = comments
@@ -90,6 +92,7 @@ class Lexer:
         self.current: Token | None = None
         self._lexicon = lexicon
         self._ready = ready
+        self._annotation = annotation
         self._line = 0  # index into `lines`
         self._start = 0  # that of the first line of the statement
         self._running: Iterator[Token] = iter(())
@@ -197,6 +200,7 @@ class Lexer:
         brackets, lexicon = self.brackets, self._lexicon
         last, end = self._line + 1, position + 1  # where the last token ends
         signs = 0
+        header = self._annotation is not None and self.lines[self._line].startswith("def ", position)
         while True:
             text = self.lines[self._line]
             number = self._line + 1
@@ -238,6 +242,12 @@ class Lexer:
                     if word in (";", ":=", "@=", "."):
                         raise _bad_operator(word, number, column)
                     yield Token(_OPERATORS[word], word, word, number, column, end)
+                    if header and word == ":" and len(brackets) == 1:
+                        known = self._known(text, position, number)
+                        if known is not None:
+                            yield known
+                            position = known.end_column - 1
+                            last, end = number, position + 1
                 elif kind == "string":
                     yield from self._string(word, start)
                     text, number = self.lines[self._line], self._line + 1
@@ -258,6 +268,22 @@ class Lexer:
                 if self._line >= len(self.lines):
                     raise unclosed(brackets[-1])
             position = 0
+
+    def _known(self, text: str, position: int, number: int) -> Token | None:
+        """The annotation that begins here, if it is known and ends on its line."""
+        position += len(text) - position - len(text[position:].lstrip(" \t"))
+        depth = 0
+        for match in _ANNOTATION_PART.finditer(text, position):
+            word = match[0]
+            if depth == 0 and word in ",)":
+                written = text[position : match.start()].rstrip(" \t")
+                assert self._annotation is not None
+                found = self._annotation(written) if written else None
+                if found is None:
+                    return None
+                return Token("KNOWN", written, found, number, position + 1, position + len(written) + 1)
+            depth += (word in "([{") - (word in ")]}")
+        return None
 
     def _close(self, token: Token) -> None:
         if not self.brackets:

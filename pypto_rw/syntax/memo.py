@@ -18,6 +18,9 @@ from pypto_rw.diagnostics import Span
 from pypto_rw.records import fields, is_dataclass, replace
 from pypto_rw.syntax.tokens import Lexicon
 
+# Direction and type of a parameter.
+Annotation = tuple[str, ir.Type]
+
 # (texts of the holes, column index where each piece starts, line number) -> node
 _Make = Callable[[list[str], list[int], int], Any]
 
@@ -36,6 +39,8 @@ _FIRST_INTEGER = 700_000_000_000_000_001
 _LITERAL_WORDS = frozenset(
     ["and", "or", "xor", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("]
 )
+_BARE = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w.])")
+_CALLS = re.compile(r"(?<![\w.])[^\W\d]\w*\(")
 _WORTHWHILE = 4
 _NEVER_CALLED = frozenset(("func_attr(", "cond(", "dynamic("))
 _ONE_LINE = (ir.Assign, ir.Evaluate, ir.Yield, ir.Return)
@@ -59,11 +64,13 @@ class Templates:
         self._names = _Names()
         self._integers = _Integers()
         self._types: list[dict[tuple[str, ...], ir.Type]] = []
+        self.annotations: dict[str, tuple[Annotation, frozenset[str]]] = {}  # of parameters, with the names in them
 
     @property
     def size(self) -> int:
         """How many things are remembered."""
         words = len(self.kinds) + len(self.lexicon) + len(self._names) + len(self._integers)
+        words += len(self.annotations)
         return words + len(self.makers) + len(self._met) + len(self.share) + sum(map(len, self._types))
 
     def learned(self, key: str, pieces: list[str], kinds: list[str]) -> _Make | None:
@@ -149,6 +156,17 @@ class Memo:
         statement: ir.Stmt = make(pieces, list(accumulate(map(len, pieces), initial=1)), number)
         comments = self._comments.get(number)
         return statement if comments is None else replace(statement, comments=comments)
+
+    def annotation(self, text: str) -> Annotation | None:
+        """What the annotation of a parameter says, if it is known."""
+        found = self._templates.annotations.get(text)
+        return found[0] if found is not None and found[1].isdisjoint(self._constants) else None
+
+    def learn_annotation(self, text: str, annotation: Annotation) -> None:
+        """Remember what an annotation says, unless a name in it stands for something in this file alone."""
+        names = frozenset(_BARE.findall(text))
+        if names.isdisjoint(self._constants) and not _CALLS.search(text):
+            self._templates.annotations[text] = annotation, names
 
 
 def _names_a_record(statement: object) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import dataclass
 from pypto_rw.syntax.constants import known_number
+from pypto_rw.syntax.memo import Annotation
 from pypto_rw.syntax.parts import Applied, Part, Record, between
 from pypto_rw.syntax.statements import Statements, too_deep
 from pypto_rw.syntax.tokens import Refusal, Token, near
@@ -25,7 +27,7 @@ class _Program:
 @dataclass(slots=True)
 class _Parameter:
     name: Token
-    annotation: Part | None
+    annotation: Part | Token | None
 
 
 class Modules(Statements):
@@ -33,6 +35,7 @@ class Modules(Statements):
 
     def __init__(self, comments: dict[int, tuple[str, ...]], prefix: str, header: str | None) -> None:
         super().__init__(comments)
+        self.learn: Callable[[Part, Annotation], None] = lambda part, annotation: None
         self._import_name = prefix
         self._header = header
         self._locals: list[tuple[str, Part | None]] = []
@@ -242,6 +245,9 @@ class Modules(Statements):
 
     def _param(self, parameter: _Parameter) -> ir.Param:
         name, part = parameter.name, parameter.annotation
+        if isinstance(part, Token):
+            known: Any = part.value
+            return ir.Param(name.text, known[1], known[0], between(name, part))
         if part is None:
             raise Refusal(
                 "parameter-type",
@@ -249,7 +255,7 @@ class Modules(Statements):
                 name.span,
                 f"write {name.text}: pl.Tensor[[64, 64], pl.FP32]",
             )
-        direction, span = "In", between(name, part.last)
+        direction, span, whole = "In", between(name, part.last), part
         node = part.node
         if isinstance(node, Applied) and node.head.value in ("Out", "InOut"):
             direction = str(node.head.value)
@@ -257,7 +263,9 @@ class Modules(Statements):
             if len(arguments) != 1 or arguments[0].name is not None:
                 raise Refusal("type-arguments", f"`{node.head.text}` needs one type in its brackets", part.span)
             part = arguments[0].part
-        return ir.Param(name.text, self.types.read(part), direction, span)
+        type_ = self.types.read(part)
+        self.learn(whole, (direction, type_))
+        return ir.Param(name.text, type_, direction, span)
 
     def _options(
         self, decorators: list[Part], name: Token, span: Span

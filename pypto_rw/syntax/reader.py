@@ -9,9 +9,10 @@ from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.syntax.lexer import Lexer
 from pypto_rw.syntax.machine import Machine, Unexpected
-from pypto_rw.syntax.memo import MARKS, Memo, Templates
+from pypto_rw.syntax.memo import MARKS, Annotation, Memo, Templates
 from pypto_rw.syntax.mistakes import explain
 from pypto_rw.syntax.modules import Modules
+from pypto_rw.syntax.parts import Part
 from pypto_rw.syntax.tokens import Lexicon, Refusal
 
 _HEADER = re.compile(r"# pypto\.program: (.*)")
@@ -42,10 +43,17 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
     templates = _idle.pop(lexicon.key, None) or _templates(lexicon)
     actions.types.shared = templates.share
     ready = Memo(templates, actions.constants, comments)
+
+    def learn(part: Part, annotation: Annotation) -> None:
+        first, last = part.first, part.last
+        if first.line == last.end_line:
+            ready.learn_annotation(lines[first.line - 1][first.column - 1 : last.end_column - 1], annotation)
+
+    actions.learn = learn
     try:
         return _read(lines, templates.lexicon, actions, comments, ready, filename)
     finally:
-        if templates.size < _MOST:
+        if templates.files % 64 or templates.size < _MOST:
             _idle[lexicon.key] = templates
 
 
@@ -57,7 +65,7 @@ def _read(
     ready: Memo | None,
     filename: str,
 ) -> ir.Module:
-    lexer = Lexer(lines, lexicon, comments, ready)
+    lexer = Lexer(lines, lexicon, comments, ready, ready.annotation if ready is not None else None)
     try:
         try:
             module = Machine(actions).parse(lexer, "file")

@@ -118,7 +118,7 @@ class Lexicon(dict[str, tuple[str, str]]):
         match, other = _IMPORT.search(source), _IMPORT_PLD.search(source)
         prefix = (match[1] or match[2]) if match else "pl"
         lexicon = cls(prefix, other[1] if other else "pld")
-        if _XOR.search(source):
+        if " xor " in source and _XOR.search(source):
             lexicon["xor"] = ("OP", "xor")
         return lexicon
 
