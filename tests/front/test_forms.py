@@ -64,6 +64,15 @@ FORMS["what_is_valid_after_a_write"] = kernel(
     """,
 )
 
+FORMS["a_product_whose_dtype_is_stated"] = kernel(
+    "a: <16x64 FP16>, b: <64x16 FP16>, y: Out <16x16 FP32>",
+    """
+    left = pl.load(a, [0, 0], [16, 64], target_memory=pl.Mem.Mat)
+    right = pl.load(b, [0, 0], [64, 16], target_memory=pl.Mem.Mat)
+    y = pl.store(pl.matmul(left, right, out_dtype=pl.FP32), [0, 0], y)
+    """,
+)
+
 
 @pytest.mark.parametrize("name", FORMS)
 def test_text_of(name: str, snapshot: SnapshotAssertion) -> None:
