@@ -73,6 +73,17 @@ FORMS["a_product_whose_dtype_is_stated"] = kernel(
     """,
 )
 
+# one element out of a reduction lies col_major; what is computed from it is row_major
+FORMS["one_element"] = kernel(
+    "x: <1x64 FP32>, y: Out <1x1 FP32>",
+    """
+    t = pl.load(x, [0, 0], [1, 64])
+    m = pl.row_max(t, pl.create_tile([1, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec))
+    nobody_reads_it = pl.slice(t, [1, 8], [0, 3])
+    y = pl.store(pl.cos(pl.exp(m)), [0, 0], y)
+    """,
+)
+
 
 @pytest.mark.parametrize("name", FORMS)
 def test_text_of(name: str, snapshot: SnapshotAssertion) -> None:
