@@ -25,6 +25,7 @@ from pypto_rw.unit import windows_and_contexts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pypto_rw.inspection import Inspection
     from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
@@ -34,11 +35,13 @@ ASSEMBLERS = ("0.57", "0.60")
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What `lower` gives: the MLIR text, and diagnostics that did not refuse the input (warnings, notes)."""
+    """What `lower` gives: the MLIR text, diagnostics that did not refuse the input (warnings, notes), and the rules
+    that were asked."""
 
     mlir: str
     diagnostics: tuple[Diagnostic, ...] = ()
     module: ir.Module | None = None
+    rulebook: Rulebook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Staged:
     pyir: str
     diagnostics: tuple[Diagnostic, ...]
     module: ir.Module
+    rulebook: Rulebook
 
 
 def lower(
@@ -63,6 +67,7 @@ def lower(
     functions: Sequence[str] | None = None,
     assembler_checks: bool = True,
     emit_tile_addr: bool | None = None,
+    inspection: Inspection | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
@@ -72,13 +77,14 @@ def lower(
     folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
     `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
     `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
+    `inspection` says which rules take part and is shown what they do; nothing of such a run is kept.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
-    settings = Settings(TARGETS[target], addresses, loc, reference, filename)
+    settings = Settings(TARGETS[target], addresses, loc, reference, filename, inspection=inspection)
     with paused():
         whole = _read(source, filename)
         chosen = _chosen(whole, functions, filename)
@@ -98,6 +104,7 @@ def stop_after(
     reference: bool = False,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    inspection: Inspection | None = None,
 ) -> Staged:
     """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
 
@@ -107,13 +114,14 @@ def stop_after(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
-    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
+    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename, inspection=inspection)
     whole = _read(source, filename)
     chosen = _chosen(whole, functions, filename)
     with paused(), _engine(settings, rules) as engine:
-        task = Task(engine, settings.target, planner, filename, source)
+        after = inspection.after if inspection is not None else None
+        task = Task(engine, settings.target, planner, filename, source, after=after)
         module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
-    return Staged(write(module), tuple(task.notes), module)
+    return Staged(write(module), tuple(task.notes), module, engine.rulebook)
 
 
 def _read(source: str, filename: str) -> ir.Module:
@@ -203,7 +211,8 @@ def _compiled(
     given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
-            task = Task(engine, settings.target, planner, settings.filename, source)
+            after = settings.inspection.after if settings.inspection is not None else None
+            task = Task(engine, settings.target, planner, settings.filename, source, after=after)
             module, unit, settings = _ready_of(module, unit, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
@@ -218,7 +227,7 @@ def _compiled(
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
         shared = _shared_bytes(module, given, settings, engine) if given else []
-        return Lowered(text, (*task.notes, *shared, *found), module)
+        return Lowered(text, (*task.notes, *shared, *found), module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
@@ -386,13 +395,14 @@ def verify(
     rules has their ids in `rule`. Raises nothing for a wrong text. Source: design §8."""
     from pypto_rw.assembler import verify_text
     from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
+    from pypto_rw.verifier.twins import told_once
 
     _require(target, planner, ptoas)
     chip = TARGETS[target]
     found = verified(text, target=chip, planner=planner, ptoas=ptoas, filename=filename)
     planned = planner != "ptoas"
-    found += verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
-    return sorted(found, key=lambda d: (d.span.line, d.span.column))
+    assembler = verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
+    return told_once(found, assembler)
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:
@@ -409,6 +419,11 @@ _engines: dict[tuple[str, ...], tuple[str, Engine]] = {}
 _MOST_SHAPES = 20_000  # an engine may remember
 
 
+def forget() -> None:
+    """Drop the engines that are kept for the next call. The thread that made them must do it."""
+    _engines.clear()
+
+
 @contextmanager
 def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]:
     """An engine that nobody else uses meanwhile, for the rules as they are now."""
@@ -416,6 +431,14 @@ def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]
         "(addresses)" if settings.addresses else "(no-addresses)",
         "(as-reference)" if settings.reference else "(as-specified)",
     )
+    if (shown := settings.inspection) is not None:
+        rulebook = Rulebook(tuple(rules))
+        shown.selection.require(rulebook)
+        shown.engine = Engine(
+            rulebook, target=settings.target, facts=facts, selection=shown.selection, watch=shown.watch
+        )
+        yield shown.engine
+        return
     folders = tuple(os.fspath(f) for f in rules)
     key = (*folders, settings.target, *facts)
     known = state(folders)

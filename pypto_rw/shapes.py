@@ -768,18 +768,20 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
             "operand-count",
             f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}",
             call.span,
+            _takes(signature),
         )
     bound = _in_order(positional, call.args)
     for name, value in call.kwargs:
         if name not in names:
-            known = ", ".join(p.name for p in signature.parameters if p.name in names) or "none"
-            raise Refused("unknown-keyword", f"{call.callee} has no keyword {name}", call.span, f"it takes {known}")
+            raise Refused("unknown-keyword", f"{call.callee} has no keyword {name}", call.span, _takes(signature))
         if name in bound:
             raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
         bound[name] = value
     for p in usage.required:
         if p.name not in bound:
-            raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p))
+            raise Refused(
+                "operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p) or _takes(signature)
+            )
     return bound
 
 
@@ -791,6 +793,11 @@ def _scratch_help(p: Parameter) -> str:
         "make a tile for it to compute in, of the shape and dtype of the operand: "
         f"{p.name} = pl.create_tile([16, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec)"
     )
+
+
+def _takes(signature: Signature) -> str:
+    """What an op takes, for a message."""
+    return f"it takes {', '.join(p.name for p in signature.parameters if p.written) or 'nothing'}"
 
 
 def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:

@@ -86,21 +86,16 @@ class Shelf:
 def state(folders: Sequence[str]) -> str:
     """A name for the rules in `folders`, the user's, before the built-in ones.
 
-    The compiler's own files are looked at once a process, unless `look_again`."""
-    return stored.digest(_own(), *(_stamp(f, ".egg") for f in folders)) if folders else _own()
-
-
-def look_again() -> None:
-    """The built-in rules may have changed: look at their files for the next compilation."""
-    _own.cache_clear()
+    The compiler's own files are looked at once a process."""
+    return stored.digest(_own(), *(stamp(f, ".egg") for f in folders)) if folders else _own()
 
 
 @cache
 def _own() -> str:
-    return stored.digest(_stamp(os.path.dirname(__file__), ".py"), _stamp(resources.folder("rules"), ".egg"))
+    return stored.digest(stamp(os.path.dirname(__file__), ".py"), stamp(resources.folder("rules"), ".egg"))
 
 
-def _stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
+def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
     """Name, size and time of every file below `folder` with that suffix, sorted."""
     found = []
     folders = [folder]

@@ -683,7 +683,9 @@ class Walker:
         self._use(expr)
         dtype = self.shaper.dtype(expr)
         if dtype is not ir.DType.BOOL:
-            raise Refused("condition-dtype", f"a condition must be BOOL; got {dtype.value}", help="compare it: x != 0")
+            from pypto_rw.wording import compared
+
+            raise Refused("condition-dtype", f"a condition must be BOOL; got {dtype.value}", help=compared(expr))
         return self.shaper.scalar(expr)
 
     def _carries(self, names: tuple[str, ...], initial: tuple[ir.Expr, ...], body: tuple[ir.Stmt, ...]) -> list[Carry]:
@@ -717,7 +719,12 @@ class Walker:
         """A loop's body and what it yields; `inside` are names that only the body sees."""
         last = body[-1] if body else None
         if not isinstance(last, ir.Yield) and carries:
-            raise Refused("missing-yield", f"a loop with carried values ({len(carries)}) must end in pl.yield_")
+            names = ", ".join(c.name for c in carries)
+            raise Refused(
+                "missing-yield",
+                f"a loop with carried values ({len(carries)}) must end in pl.yield_",
+                help=f"end the body with results = pl.yield_(…), the next value of each of {names}",
+            )
         initial = {c.name: self._carried_value(c) for c in carries}
         self.values.enter()
         try:
@@ -769,9 +776,12 @@ class Walker:
                 "yield what is carried on, of one kind with its initial value",
             )
         if carry.kind == "tile" and signature_of(found.type) != signature_of(carried.type):
+            from pypto_rw.wording import unlike
+
+            was, yielded = unlike(carried.type, found.type if found else None)
             raise Refused(
                 "carry-type",
-                f"the loop carries {carry.name} as one type of tile, but yields another",
+                f"the loop carries {carry.name} as a tile of {was}, but yields one of {yielded}",
                 end.span,
                 "yield a tile of the shape, dtype and layout of the initial value",
             )

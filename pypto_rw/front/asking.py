@@ -62,6 +62,10 @@ class Asker:
             return self._last[2]
         signature = self.signature(call)
         asked = self.shaper.asked(call, signature, result)
+        if self.engine.watch is not None:
+            from pypto_rw.watching import Question  # a plain run is not watched
+
+            self.engine.watch.questions.append(Question(call.span, call.callee, asked.shape, asked.sources))
         said = self.engine.ask(asked.shape)
         late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)

@@ -448,9 +448,10 @@ class Typer:
         condition = self.expression(stmt.condition, out, stmt.span)
         if self.asker.shaper.dtype(condition) is not ir.DType.BOOL:
             found = self.asker.shaper.dtype(condition).value
-            raise Refused(
-                "condition-dtype", f"a condition must be BOOL; got {found}", stmt.span, help="compare it: x != 0"
-            )
+            from pypto_rw.wording import compared
+
+            told = f"a condition must be BOOL; got {found}"
+            raise Refused("condition-dtype", told, stmt.span, help=compared(stmt.condition))
         bodies = [self.block(stmt.body), self.block(stmt.orelse or ())]
         ends = [b[-1] if b and isinstance(b[-1], ir.Yield) else None for b in bodies]
         if ends[0] is not None and ends[1] is not None and len(ends[0].values) == len(ends[1].values):
