@@ -575,7 +575,7 @@ class Shaper:
         over = 0
         for other, n in ranges.items():
             if other != bytes_ and overlap(other, bytes_):
-                over |= 1 << 2 * n + starts_apart(other, bytes_)
+                over |= 1 << 2 * n + begins_inside(other, bytes_)
         numbers = (buffers.setdefault(buffer, len(buffers)), ranges.setdefault(bytes_, len(ranges)))
         return f"(place {numbers[0]} {numbers[1]} {handles.setdefault(handle, len(handles))} {over})"
 
@@ -726,9 +726,9 @@ def overlap(a: object, b: object) -> bool:
     return known and a[3] is None and b[3] is None and a[1] < b[1] + b[2] and b[1] < a[1] + a[2]
 
 
-def starts_apart(a: object, b: object) -> bool:
-    """Whether two overlapping byte ranges begin at different bytes."""
-    return isinstance(a, tuple) and isinstance(b, tuple) and a[1] != b[1]
+def begins_inside(a: object, b: object) -> bool:
+    """Whether the byte range `b`, which overlaps `a`, begins behind the start of `a`."""
+    return isinstance(a, tuple) and isinstance(b, tuple) and bool(b[1] > a[1])
 
 
 def apart(a: object, b: object) -> bool:

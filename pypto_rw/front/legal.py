@@ -40,8 +40,15 @@ class Legalizer:
         """The legal function; what was refused is left out."""
         self.asker.parameters(self.source)
         body = tuple(self.block(self.source.body))
-        body = without_dead(body, lambda s: bool(self.seen_through & set(s.targets)))
+        body = without_dead(body, self._is_view)
         return placed_on_core(replace(self.source, body=body))
+
+    def _is_view(self, stmt: ir.Assign) -> bool:
+        """Whether a statement only takes a window: one that nobody reads is left out."""
+        found = self.values.get(stmt.targets[0])
+        return stmt.targets[0] in self.seen_through or (
+            isinstance(stmt.value, ir.Call) and found is not None and found.origin == "window"
+        )
 
     def block(self, body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
         """Legal statements of a block; a move inside it is not seen after it."""
@@ -259,7 +266,7 @@ class Legalizer:
                     if target is not None:
                         self._make(target, new, out, steps)
                     else:
-                        self.call(replace(stmt, value=new), out, steps)
+                        self.call(self._relaid(replace(stmt, value=new)), out, steps)
                 return
         for term in answer.legal:
             if term[0] == "operand-through":
@@ -276,10 +283,10 @@ class Legalizer:
             if target is not None:
                 self._make(target, replace(new, span=call.span), out, steps)
             else:
-                self.call(replace(stmt, value=replace(new, span=call.span)), out, steps)
+                self.call(self._relaid(replace(stmt, value=replace(new, span=call.span))), out, steps)
 
     def _relaid(self, stmt: ir.Assign | ir.Evaluate) -> ir.Assign | ir.Evaluate:
-        """The statement with the layout that its result has now that operands are others."""
+        """The statement with the layout that its result has now, after what stands for it or its operands."""
         t = stmt.type if isinstance(stmt, ir.Assign) else None
         new = self.asker.ask(stmt.value).type if isinstance(stmt.value, ir.Call) and t is not None else None
         if not isinstance(t, ir.TileType) or not isinstance(new, ir.TileType) or t.shape != new.shape:

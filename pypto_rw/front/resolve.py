@@ -33,7 +33,25 @@ def resolved(call: ir.Call, asker: Asker, makers: dict[str, ir.Call]) -> ir.Call
                 )
         missing = (kw for kw in maker.kwargs if kw[0] in known - given)
         call = replace(call, kwargs=(*call.kwargs, *missing))
-    return _arguments(call, asker.signature(call), asker)
+    return _arguments(_without_stated(call, asker), asker.signature(call), asker)
+
+
+def _without_stated(call: ir.Call, asker: Asker) -> ir.Call:
+    """`call` without the keyword that only states the dtype of its result: `(stated-dtype op keyword)`."""
+    trait = asker.signature(call).trait("stated-dtype")
+    stated = dict(call.kwargs).get(trait[0]) if trait is not None else None
+    if trait is None or not isinstance(stated, ir.Symbol):
+        return call
+    call = replace(call, kwargs=tuple(kw for kw in call.kwargs if kw[0] != trait[0]))
+    found = asker.ask(call).type
+    if isinstance(found, ir.TileType) and found.dtype.value != stated.path:
+        raise Refused(
+            "out-dtype",
+            f"{call.callee}: {trait[0]} is {stated.path}, but the result has the dtype {found.dtype.value}",
+            call.span,
+            f"leave {trait[0]} out, and convert the result with pl.cast",
+        )
+    return call
 
 
 def _shown(expr: ir.Expr) -> str:

@@ -90,7 +90,7 @@ def test_what_the_device_gets_wrong_is_refused() -> None:
 
 def test_tiles_on_one_address_and_beyond_the_memory_are_found_at_the_line() -> None:
     again = GOOD.replace("pl.const(2048, pl.INT64)", "pl.const(0, pl.INT64)").replace("store(s", "store(t")
-    assert [(d.code, d.span.line) for d in pypto_rw.check(again)] == [("overlapping-live-tiles", 10)]
+    assert [(d.code, d.span.line) for d in pypto_rw.check(again)] == [("overlapping-live-tiles", 9)]
     beyond = GOOD.replace("pl.const(2048, pl.INT64)", "pl.const(196096, pl.INT64)")
     assert [(d.code, d.span.line) for d in pypto_rw.check(beyond)] == [("address-capacity", 9)]
 

@@ -47,6 +47,43 @@ FORMS["windows_that_are_read_in_place"] = kernel(
     """,
 )
 
+FORMS["what_is_valid_after_a_write"] = kernel(
+    "x: <64x64 FP32>, n: INDEX, q: INT32, "
+    "y: pl.Out[pl.Tensor[[64, 64], pl.FP32, pl.TensorView(valid_shape=[16, 64], layout=pl.TensorLayout.ND)]]",
+    """
+    top = pl.load(x, [0, 0], [32, 64], [16, 64])
+    more = pl.load(x, [q, 0], [16, 64], [n, 64])
+    both = pl.assemble(top, more, [16, 0])
+    y = pl.store(both, [0, 0], y)
+    line = pl.reshape(pl.load(x, [0, 0], [16, 64], [1, n]), [8, 128])
+    part = pl.set_validshape(pl.tile.extract(top, q, 0, [4, 64], target_memory=pl.Mem.Vec), q, 64)
+    y = pl.store(part, [0, 0], y)
+    y = pl.store(pl.load(y, [0, 0], [64, 64]), [0, 0], y)
+    w = pl.load(pl.tensor.view(x, [32, 128]), [0, 0], [8, 128])
+    pl.store(pl.add(line, w), [0, 0], pl.tensor.view(y, [32, 128]))
+    """,
+)
+
+FORMS["a_product_whose_dtype_is_stated"] = kernel(
+    "a: <16x64 FP16>, b: <64x16 FP16>, y: Out <16x16 FP32>",
+    """
+    left = pl.load(a, [0, 0], [16, 64], target_memory=pl.Mem.Mat)
+    right = pl.load(b, [0, 0], [64, 16], target_memory=pl.Mem.Mat)
+    y = pl.store(pl.matmul(left, right, out_dtype=pl.FP32), [0, 0], y)
+    """,
+)
+
+# one element out of a reduction lies col_major; what is computed from it is row_major
+FORMS["one_element"] = kernel(
+    "x: <1x64 FP32>, y: Out <1x1 FP32>",
+    """
+    t = pl.load(x, [0, 0], [1, 64])
+    m = pl.row_max(t, pl.create_tile([1, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec))
+    nobody_reads_it = pl.slice(t, [1, 8], [0, 3])
+    y = pl.store(pl.cos(pl.exp(m)), [0, 0], y)
+    """,
+)
+
 
 @pytest.mark.parametrize("name", FORMS)
 def test_text_of(name: str, snapshot: SnapshotAssertion) -> None:

@@ -32,6 +32,8 @@ REFUSED = {
     "no_tile_to_compute_in": LOAD + "u = pl.row_max(t)\nv = pl.tile.xor(t, t)\nw = pl.matmul(t)",
     "a_division_by_zero": LOAD + "k = n // 0\nz = 0\nt = pl.load(x, [n % 0, 4 // z], [16, 64])",
     "a_store_of_another_rank": LOAD + "pl.store(t, [0, 0], x, [1, 16, 64])",
+    "a_product_of_another_dtype": "a = pl.load(h, [0, 0], [16, 64], target_memory=pl.Mem.Mat)\n"
+    "b = pl.load(w, [0, 0], [64, 16], target_memory=pl.Mem.Mat)\nc = pl.matmul(a, b, out_dtype=pl.FP16)",
     "break_in_a_loop": LOAD + "for i in pl.range(4):\n    if n > i:\n        break\n    t = pl.neg(t)",
     "a_scope": "with pl.at(level=pl.Level.CORE_GROUP):\n    t = pl.load(x, [0, 0], [16, 64])",
     "both_cores": LOAD + "m = pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat)",
@@ -51,6 +53,9 @@ REFUSED = {
 def test_refusal_of(name: str, snapshot: SnapshotAssertion) -> None:
     kind = "AIV" if "tpop" in REFUSED[name] else "InCore"
     source = kernel(
-        "x: <16x64 FP32>, h: <16x64 FP16>, g: <R x 64 FP32>, n: INDEX", REFUSED[name], dynamic="R", kind=kind
+        "x: <16x64 FP32>, h: <16x64 FP16>, w: <64x16 FP16>, g: <R x 64 FP32>, n: INDEX",
+        REFUSED[name],
+        dynamic="R",
+        kind=kind,
     )
     assert refusal(source) == snapshot
