@@ -15,6 +15,7 @@ LAYERS = [
     {"ir"},
     {"layout", "mlir", "scalars", "rulebook", "ruletext", "watching", "codes", "simplify", "allocation", "authored"},
     {"syntax", "terms", "template", "unit", "verifier", "shelf", "selection"},
+    {"rulefaults"},
     {"egraph"},
     {"engine", "printed"},
     {"emit", "typing", "assembler"},

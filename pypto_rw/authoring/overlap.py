@@ -145,7 +145,7 @@ def by_conditions(files: Iterable[RuleFile]) -> Iterator[tuple[RuleFile, Rule, R
         roots = [r for rule in ruletext.rules(file.text) if (r := root(rule)) is not None]
         for a in roots:
             for b in roots:
-                if a is not b and a.head == b.head and a.head not in ("", "call") and _covers(a, b):
+                if a is not b and a.head == b.head and a.head and _covers(a, b):
                     yield file, a.rule, b.rule
 
 
