@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.allocation import needs_plan
+from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
@@ -35,11 +35,13 @@ ASSEMBLERS = ("0.57", "0.60")
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What `lower` gives: the MLIR text, and diagnostics that did not refuse the input (warnings, notes)."""
+    """What `lower` gives: the MLIR text, diagnostics that did not refuse the input (warnings, notes), and the rules
+    that were asked."""
 
     mlir: str
     diagnostics: tuple[Diagnostic, ...] = ()
     module: ir.Module | None = None
+    rulebook: Rulebook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Staged:
     pyir: str
     diagnostics: tuple[Diagnostic, ...]
     module: ir.Module
+    rulebook: Rulebook
 
 
 def lower(
@@ -83,7 +86,7 @@ def lower(
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
     settings = Settings(TARGETS[target], addresses, loc, reference, filename, inspection=inspection)
     with paused():
-        whole = parse(source, filename=filename)
+        whole = _read(source, filename)
         chosen = _chosen(whole, functions, filename)
         unit = whole.functions if functions is not None else None
         return _compiled(
@@ -112,12 +115,23 @@ def stop_after(
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
     settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename, inspection=inspection)
-    chosen = _chosen(parse(source, filename=filename), functions, filename)
+    whole = _read(source, filename)
+    chosen = _chosen(whole, functions, filename)
     with paused(), _engine(settings, rules) as engine:
         after = inspection.after if inspection is not None else None
         task = Task(engine, settings.target, planner, filename, source, after=after)
-        module, _ = _ready(chosen, settings, task, until=stage)
-    return Staged(write(module), tuple(task.notes), module)
+        module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
+    return Staged(write(module), tuple(task.notes), module, engine.rulebook)
+
+
+def _read(source: str, filename: str) -> ir.Module:
+    """The module of a text, its constants in their places."""
+    module = parse(source, filename=filename)
+    if not module.constants:
+        return module
+    from pypto_rw.front.constants import with_constants
+
+    return with_constants(module, filename=filename, source=source)
 
 
 def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
@@ -156,6 +170,30 @@ def _ready(
     return module, settings
 
 
+def _ready_of(
+    chosen: ir.Module,
+    unit: tuple[ir.Function, ...] | None,
+    settings: Settings,
+    task: Task,
+    *,
+    until: str | None = None,
+) -> tuple[ir.Module, tuple[ir.Function, ...] | None, Settings]:
+    """The chosen functions after the stages, all functions of the unit as far as they went through them, and the
+    settings they are printed with."""
+    if unit is None or len(unit) == len(chosen.functions):
+        module, settings = _ready(chosen, settings, task, until=until)
+        return module, unit, settings
+    from pypto_rw.tied import with_tied  # only a part of a module needs it
+
+    module, settings = _ready(with_tied(chosen, unit, task.engine.rulebook), settings, task, until=until)
+    done = {f.name: f for f in module.functions}
+    others = {f.name for f in unit} - {f.name for f in chosen.functions}
+    if any(done.get(f.name) != f for f in chosen.functions):  # the stages keep what runs on the host out of a unit
+        unit = tuple(f for f in unit if f.name in done or f.kind in DEVICE)
+    module = replace(module, functions=tuple(f for f in module.functions if f.name not in others))
+    return module, tuple(done.get(f.name, f) for f in unit), settings
+
+
 def _compiled(
     module: ir.Module,
     settings: Settings,
@@ -170,11 +208,12 @@ def _compiled(
     """A parsed module through the stages, as text, with what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
+    given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
             after = settings.inspection.after if settings.inspection is not None else None
             task = Task(engine, settings.target, planner, settings.filename, source, after=after)
-            module, settings = _ready(module, settings, task)
+            module, unit, settings = _ready_of(module, unit, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
                 printed,
@@ -187,11 +226,41 @@ def _compiled(
             )
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
-        return Lowered(text, (*task.notes, *found), module)
+        shared = _shared_bytes(module, given, settings, engine) if given else []
+        return Lowered(text, (*task.notes, *shared, *found), module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def _shared_bytes(module: ir.Module, given: set[str], settings: Settings, engine: Engine) -> list[Diagnostic]:
+    """Warnings of tiles that are needed at once and share bytes, in the functions that came with their addresses."""
+    from pypto_rw.colive import suspect
+
+    def in_place(op: str) -> bool:
+        signature = engine.rulebook.signature(op)
+        return signature is not None and (signature.trait("inherits") or signature.trait("in-place")) is not None
+
+    functions = (f for f in module.functions if f.name in given)
+    found = tuple(f for f in functions if suspect(f, in_place, addresses=settings.addresses))
+    if not found:
+        return []
+    from pypto_rw.memory.verify import verify_plan  # a right plan does without
+
+    wrong = verify_plan(
+        replace(module, functions=found),
+        planner="pypto" if settings.addresses else "ptoas",
+        target=settings.target,
+        rulebook=engine.rulebook,
+        filename=settings.filename,
+    )
+    help = "give the two tiles addresses that do not overlap"
+    return [
+        replace(d, code="overlapping-live-tiles", help=help, severity=Severity.warning)
+        for d in wrong
+        if d.code == "plan-overlap"
+    ]
 
 
 def build(
@@ -246,7 +315,7 @@ def build(
         Path() if filename.startswith("<") else Path(filename).absolute().parent,
         progress,
     )
-    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
+    return wrapper.build(_read(source, filename), source, Path(output), plan)
 
 
 def _accepted(
@@ -300,7 +369,8 @@ def check(
     printed = "pypto" if addresses else "ptoas"  # the verifier asks whether tiles have addresses
     found = verified(lowered.mlir, target=TARGETS[target], planner=printed, ptoas=ptoas, filename=filename)
     told = {d.span.line for d in lowered.diagnostics}
-    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told)
+    same = {d.code for d in lowered.diagnostics} & {"overlapping-live-tiles"}  # told where the tile is written
+    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told and d.code not in same)
     every = sorted([*lowered.diagnostics, *more], key=lambda d: (d.span.line, d.span.column))
     return as_errors(every)
 
@@ -325,13 +395,14 @@ def verify(
     rules has their ids in `rule`. Raises nothing for a wrong text. Source: design §8."""
     from pypto_rw.assembler import verify_text
     from pypto_rw.verifier import verify as verified  # only this function needs the reader of .pto
+    from pypto_rw.verifier.twins import told_once
 
     _require(target, planner, ptoas)
     chip = TARGETS[target]
     found = verified(text, target=chip, planner=planner, ptoas=ptoas, filename=filename)
     planned = planner != "ptoas"
-    found += verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
-    return sorted(found, key=lambda d: (d.span.line, d.span.column))
+    assembler = verify_text(text, Rulebook(), target=chip, ptoas=ptoas, planned=planned, filename=filename)
+    return told_once(found, assembler)
 
 
 def _require(target: str, planner: str, ptoas: str) -> None:
@@ -346,6 +417,11 @@ def _require(target: str, planner: str, ptoas: str) -> None:
 # Idle ones, with the state of the rules they were made for; a shape is rewritten once a process.
 _engines: dict[tuple[str, ...], tuple[str, Engine]] = {}
 _MOST_SHAPES = 20_000  # an engine may remember
+
+
+def forget() -> None:
+    """Drop the engines that are kept for the next call. The thread that made them must do it."""
+    _engines.clear()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from pypto_rw.commands import COMMANDS
+from pypto_rw.resources import version
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,6 +38,7 @@ def _run(arguments: list[str]) -> int:
         else:
             parser = _overview()
         options = parser.parse_args(arguments)
+        options.given = arguments
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     action: Callable[[argparse.Namespace], int] = options.action
@@ -67,7 +69,7 @@ class _ShowVersion(argparse.Action):
     """`importlib.metadata` takes a tenth of a cold start, so only this asks it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        print(f"pypto-rw {_version()}")
+        print(f"pypto-rw {version()}")
         parser.exit()
 
 
@@ -84,12 +86,3 @@ def _overview() -> argparse.ArgumentParser:
 def _add(name: str, parser: argparse.ArgumentParser) -> None:
     module, _ = COMMANDS[name]
     getattr(import_module(f"pypto_rw.commands.{module}"), name)(parser)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("pypto-rw")
-    except PackageNotFoundError:
-        return "0"

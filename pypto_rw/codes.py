@@ -2,11 +2,10 @@
 
 A page, `rules/codes/CODE.md`, is Markdown: `# CODE: one line`, what it is about, `## Way out`, `## Reported [options]`
 and `## Accepted [options]`, the last two with a whole `.pyir` or `.pto` text indented by four columns. Tests run both.
-A new code is a new file."""
+A new code is a new file. Codes of checks in rule files need none: `rulepages.py` makes their pages of the rules."""
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 
@@ -27,7 +26,7 @@ class Sample:
     @property
     def lowered(self) -> bool:
         """Whether the text is `.pto` already."""
-        return self.text.startswith("module ")
+        return self.text.startswith(("module ", "func.func "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,6 @@ def page(code: str) -> Page | None:
     if head is None or head[1] != code or not {"Reported", "Accepted"} <= samples.keys():
         raise ValueError(f"the page {code}.md is not `# {code}: …` with the sections Reported and Accepted")
     return Page(code, head[2], text, samples["Reported"], samples["Accepted"])
-
-
-def nearest(code: str) -> list[str]:
-    """Codes with a similar spelling."""
-    return difflib.get_close_matches(code, codes(), 3, 0.4)
 
 
 def _folder() -> str:

@@ -121,7 +121,7 @@ class Usage:
 
     positional: tuple[Parameter, ...]
     names: frozenset[str]
-    required: tuple[str, ...]
+    required: tuple[Parameter, ...]
     stands_in: dict[str, str]
     spaces: tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -133,7 +133,7 @@ def _usage(signature: Signature) -> Usage:
     return Usage(
         tuple(p for p in written if not p.keyword),
         frozenset(p.name for p in written),
-        tuple(p.name for p in written if p.default is None),
+        tuple(p for p in written if p.default is None),
         {p.name: p.default for p in signature.parameters if p.default is not None and p.default in every},
         tuple((p.name, tuple(w.split("|"))) for p, w in zip(signature.parameters, reads, strict=False) if w != "-"),
     )

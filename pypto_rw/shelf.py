@@ -87,7 +87,7 @@ def state(folders: Sequence[str]) -> str:
     """A name for the rules in `folders`, the user's, before the built-in ones.
 
     The compiler's own files are looked at once a process, unless `look_again`."""
-    return stored.digest(_own(), *(_stamp(f, ".egg") for f in folders)) if folders else _own()
+    return stored.digest(_own(), *(stamp(f, ".egg") for f in folders)) if folders else _own()
 
 
 def look_again() -> None:
@@ -97,10 +97,10 @@ def look_again() -> None:
 
 @cache
 def _own() -> str:
-    return stored.digest(_stamp(os.path.dirname(__file__), ".py"), _stamp(resources.folder("rules"), ".egg"))
+    return stored.digest(stamp(os.path.dirname(__file__), ".py"), stamp(resources.folder("rules"), ".egg"))
 
 
-def _stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
+def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
     """Name, size and time of every file below `folder` with that suffix, sorted."""
     found = []
     folders = [folder]

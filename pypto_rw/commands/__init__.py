@@ -14,6 +14,11 @@ COMMANDS = {
     "memory": ("memory", "show which tile is in which bytes, and when"),
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
+    "diff": ("diff", "whether two .pto or .pyir differ in more than names and constants"),
+    "reduce": ("reduce", "the smallest kernel that still shows a fault"),
+    "lit": ("lit", "run files with RUN, CHECK and expected-error lines"),
     "codes": ("codes", "what a diagnostic code means, with an example"),
+    "trace": ("trace", "the module after each stage, and what became of each line"),
+    "lsp": ("lsp", "the language server for editors"),
     "rules": ("rules", "list and test rule files"),
 }

@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from pypto_rw import api
-from pypto_rw.commands.compile import internal
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
+from pypto_rw.commands.fault import internal
 from pypto_rw.commands.files import complain, read, reason
 from pypto_rw.commands.options import chip_options
 from pypto_rw.diagnostics import CompileError, render
@@ -25,10 +26,16 @@ def build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", action="store_true", help="write exactly what the reference build writes")
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
+    diagnostics_options(parser)
     parser.set_defaults(action=_build)
 
 
 def _build(options: argparse.Namespace) -> int:
+    teller = Teller(options)
+    return teller.finish(_built(options, teller))
+
+
+def _built(options: argparse.Namespace, teller: Teller) -> int:
     file = options.file
     try:
         source = read(file)
@@ -53,8 +60,11 @@ def _build(options: argparse.Namespace) -> int:
             progress=_progress if sys.stderr.isatty() else None,
         )
     except CompileError as error:
+        if not teller.is_text:
+            teller.tell(error.diagnostics, source)
+            return 1
         located = [d for d in error.diagnostics if d.span] if str(error) != render(error.diagnostics, source) else []
-        print("\n".join([*([render(located, source)] if located else []), str(error)]), file=sys.stderr)
+        teller.say("\n".join([*([render(located, source)] if located else []), str(error)]))
         return 1
     except FileNotFoundError as error:
         return complain(reason(error))
@@ -65,9 +75,8 @@ def _build(options: argparse.Namespace) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except BaseException as error:
-        return internal(error, source, file, options)
-    if built.diagnostics:
-        print(render(built.diagnostics, source), file=sys.stderr)
+        return internal(error, source, file, options, teller)
+    teller.tell(built.diagnostics, source)
     return 0
 
 

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
-from pypto_rw.codes import codes as known
-from pypto_rw.codes import nearest, page
 from pypto_rw.commands.files import complain
+from pypto_rw.diagnostics import CompileError
+from pypto_rw.rulebook import Rulebook
+from pypto_rw.rulepages import Pages
 
 
 def codes(parser: argparse.ArgumentParser) -> None:
     """The options of `codes`."""
     parser.add_argument("codes", nargs="*", metavar="CODE", help="codes to explain; none: list all")
+    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.set_defaults(action=_codes)
 
 
 def _codes(options: argparse.Namespace) -> int:
+    try:
+        pages = Pages(Rulebook(tuple(options.rules)))
+    except CompileError as error:
+        print(error, file=sys.stderr)
+        return 1
     if not options.codes:
-        pages = [found for code in known() if (found := page(code)) is not None]
-        width = max(len(p.code) for p in pages)
-        for p in pages:
-            print(f"{p.code:<{width}}  {p.line}")
+        known = pages.codes()
+        width = max(map(len, known))
+        for code in known:
+            print(f"{code:<{width}}  {pages.line(code)}".rstrip())
         return 0
     shown = []
     for code in options.codes:
-        found = page(code)
+        found = pages.page(code)
         if found is None:
-            near = nearest(code)
+            near = pages.nearest(code)
             return complain(f"no page for the code {code}" + (f"; similar: {', '.join(near)}" if near else ""))
         shown.append(found.text)
     print("\n".join(shown), end="")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto_rw import api
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason, write
 from pypto_rw.commands.options import compile_options, inspection_options
-from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity, render
+from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
 from pypto_rw.pipeline import STAGES
 
 if TYPE_CHECKING:
     from pypto_rw.inspection import Inspection
+    from pypto_rw.rulebook import Rulebook
 
 T = TypeVar("T")
 
@@ -32,68 +34,114 @@ def lower(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
     inspection_options(parser)
-    parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
+    parser.add_argument("--depfile", metavar="F", help="write to F what OUT depends on, in the syntax of Make")
+    parser.add_argument("--watch", action="store_true", help="again whenever a kernel or a rule file changes")
+    _common(parser)
     parser.set_defaults(action=_lower)
 
 
 def check(parser: argparse.ArgumentParser) -> None:
     """The options of `check`."""
     compile_options(parser)
+    _common(parser)
     parser.set_defaults(action=_check)
 
 
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
+    parser.add_argument("--keep-going", action="store_true", help="print what is good, report what is not")
+    diagnostics_options(parser)
+
+
 def _lower(options: argparse.Namespace) -> int:
+    if options.depfile is not None and (options.output in (None, "-") or options.files in ([], ["-"])):
+        return complain("--depfile needs a FILE and -o OUT")
+    if options.depfile is not None and len(options.files) > 1:
+        return complain("--depfile takes one FILE")
+    if options.watch:
+        from pypto_rw.commands.watch import watch
+
+        return watch(options)
+    return _lower_once(options)
+
+
+def _lower_once(options: argparse.Namespace) -> int:
+    teller = Teller(options)
     files = options.files or ["-"]
-    outputs: list[tuple[str, str]] = []
+    outputs: list[tuple[str, str, Rulebook | None]] = []
     worst = 0
     for file in files:
-        code, text = _compile(file, options)
+        code, made = _compile(file, options, teller)
         worst = max(worst, code)
-        if text is not None:
-            outputs.append((file, text))
-    if worst:
-        return worst
+        if made is not None:
+            outputs.append((file, *made))
+    if worst == 0 or (options.keep_going and worst == 1):
+        worst = max(worst, _written(outputs, len(files) > 1, options))
+    return teller.finish(worst)
+
+
+def _written(outputs: Sequence[tuple[str, str, Rulebook | None]], several: bool, options: argparse.Namespace) -> int:
+    """Print or write the texts; an exit code."""
     if options.output is None or options.output == "-":
-        for _, text in outputs:
+        for _, text, _ in outputs:
             sys.stdout.write(text)
         return 0
-    if len(files) > 1:
+    if several:
         try:
             os.makedirs(options.output, exist_ok=True)
         except OSError as error:
             return complain(f"cannot make {options.output}: {reason(error)}")
-    for file, text in outputs:
+    for file, text, rulebook in outputs:
         target = options.output
-        if len(files) > 1 or os.path.isdir(target):
+        if several or os.path.isdir(target):
             stem = "stdin" if file == "-" else os.path.splitext(os.path.basename(file))[0]
             target = os.path.join(target, f"{stem}.{'pyir' if options.stop_after else 'pto'}")
         if (problem := write(target, text)) is not None:
             return complain(problem)
+        if options.depfile is not None and rulebook is not None:
+            from pypto_rw.commands.depfile import depfile
+
+            chip = api.TARGETS[options.target]
+            listed = depfile(target, file, text, rulebook, target=chip, ptoas=options.ptoas)
+            if (problem := write(options.depfile, listed)) is not None:
+                return complain(problem)
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
+    teller = Teller(options)
+
+    def attempt(source: str, functions: Sequence[str] | None, filename: str) -> tuple[None, Sequence[Diagnostic]]:
+        return None, api.check(source, functions=functions, **settings(filename, options), **_text_options(options))
+
     worst = 0
     for file in options.files or ["-"]:
-        found = _guarded(file, options, api.check, **_text_options(options))
-        if isinstance(found, int):
-            worst = max(worst, found)
-            continue
-        source, diagnostics = found
-        if diagnostics:
-            print(render(diagnostics, source), file=sys.stderr)
-        worst = max(worst, int(any(d.severity is Severity.error for d in diagnostics)))
-    return worst
+        worst = max(worst, guarded(file, options, teller, attempt)[0])
+    return teller.finish(worst)
 
 
-def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
-    inspection = None
+def _compile(file: str, options: argparse.Namespace, teller: Teller) -> tuple[int, tuple[str, Rulebook | None] | None]:
+    """The exit code of one file, and its text with the rules that made it."""
+    inspection: Inspection | None = None
     if options.stats or options.disable_rule or options.only_rules:
         from pypto_rw.commands.stats import inspection_of  # few runs are looked at
 
         inspection = inspection_of(options)
+
+    def attempt(
+        source: str, functions: Sequence[str] | None, filename: str
+    ) -> tuple[tuple[str, Rulebook | None], Sequence[Diagnostic]]:
+        given = {**settings(filename, options), "inspection": inspection}
+        if options.stop_after:
+            reference, stage = options.reference, options.stop_after
+            staged = api.stop_after(source, stage=stage, functions=functions, reference=reference, **given)
+            return (staged.pyir, staged.rulebook), staged.diagnostics
+        loc = not options.no_loc
+        lowered = api.lower(source, functions=functions, loc=loc, **given, **_text_options(options))
+        return (lowered.mlir, lowered.rulebook), lowered.diagnostics
+
     try:
-        return _compiled(file, options, inspection)
+        return guarded(file, options, teller, attempt)
     finally:
         if inspection is not None and options.stats:
             from pypto_rw.commands.stats import statistics
@@ -101,24 +149,9 @@ def _compile(file: str, options: argparse.Namespace) -> tuple[int, str | None]:
             print(statistics(inspection), file=sys.stderr)
 
 
-def _compiled(file: str, options: argparse.Namespace, inspection: Inspection | None) -> tuple[int, str | None]:
-    if options.stop_after:
-        more = {"stage": options.stop_after, "reference": options.reference, "inspection": inspection}
-        staged = _guarded(file, options, api.stop_after, **more)
-        if isinstance(staged, int):
-            return staged, None
-        if staged[1].diagnostics:
-            print(render(staged[1].diagnostics, staged[0]), file=sys.stderr)
-        return 0, staged[1].pyir
-    more = {"loc": not options.no_loc, "inspection": inspection, **_text_options(options)}
-    found = _guarded(file, options, api.lower, **more)
-    if isinstance(found, int):
-        return found, None
-    source, lowered = found
-    diagnostics = api.as_errors(lowered.diagnostics) if options.werror else lowered.diagnostics
-    if diagnostics:
-        print(render(diagnostics, source), file=sys.stderr)
-    return int(any(d.severity is Severity.error for d in diagnostics)), lowered.mlir
+def settings(filename: str, options: argparse.Namespace) -> dict[str, Any]:
+    """What is compiled for what, with which rules."""
+    return {"filename": filename, "target": options.target, "planner": options.planner, "rules": options.rules}
 
 
 def _text_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -131,49 +164,46 @@ def _text_options(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _guarded(file: str, options: argparse.Namespace, action: Callable[..., T], **more: Any) -> int | tuple[str, T]:
-    """The source of `file` and what `action` makes of it; an exit code when something else was to be said."""
+def guarded(
+    file: str,
+    options: argparse.Namespace,
+    teller: Teller,
+    attempt: Callable[[str, Sequence[str] | None, str], tuple[T, Sequence[Diagnostic]]],
+) -> tuple[int, T | None]:
+    """The exit code of one file and what `attempt` makes of its source; what there is to tell is told."""
     try:
         source = read(file)
     except (OSError, UnicodeDecodeError) as error:
-        return complain(f"cannot read {file}: {reason(error)}")
+        return complain(f"cannot read {file}: {reason(error)}"), None
+    filename = "<stdin>" if file == "-" else file
+
+    def tried(functions: Sequence[str] | None) -> tuple[T | None, Sequence[Diagnostic]]:
+        try:
+            made, found = attempt(source, functions, filename)
+        except CompileError as error:
+            if not options.keep_going or any(d.filename != filename for d in error.diagnostics):
+                raise
+            return None, error.diagnostics
+        return made, api.as_errors(found) if options.werror else found
+
+    found: Sequence[Diagnostic]
     try:
-        return source, action(
-            source,
-            filename="<stdin>" if file == "-" else file,
-            target=options.target,
-            planner=options.planner,
-            rules=options.rules,
-            functions=options.function,
-            **more,
-        )
+        if options.keep_going:
+            from pypto_rw.partial import good_part
+
+            made, found = good_part(tried, source, options.function, filename=filename)
+        else:
+            made, found = tried(options.function)
     except CompileError as error:
-        print(error, file=sys.stderr)
-        return 1
+        teller.tell(error.diagnostics, error.source)
+        return 1, None
     except ValueError as error:
-        return complain(str(error))
+        return complain(str(error)), None
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except BaseException as error:
-        return internal(error, source, file, options)
+        from pypto_rw.commands.fault import internal
 
-
-def internal(error: BaseException, source: str, file: str, options: argparse.Namespace) -> int:
-    """A fault of the compiler: say so, and leave what reproduces it."""
-    import tempfile
-    import traceback
-    from pathlib import Path
-
-    folder = Path(tempfile.mkdtemp(prefix="pypto-rw-fault-"))
-    kernel = folder / "kernel.pyir"
-    kernel.write_text(source, errors="surrogateescape")
-    (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)))
-    command = f"pypto-rw lower {kernel} --target {options.target} --planner {options.planner} --ptoas {options.ptoas}"
-    diagnostic = Diagnostic(
-        "internal-error",
-        f"the compiler failed: {error if isinstance(error, InternalError) else type(error).__name__}",
-        filename=file,
-        help=f"this is no fault of the kernel; {folder} has the input and the traceback. To see it again: {command}",
-    )
-    print(render([diagnostic]), file=sys.stderr)
-    return 3
+        return internal(error, source, file, options, teller), None
+    teller.tell(found, source)
+    return int(any(d.severity is Severity.error for d in found)), made

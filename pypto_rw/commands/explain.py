@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pypto_rw.commands.compile import internal
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason
 from pypto_rw.commands.options import target_options
 from pypto_rw.diagnostics import CompileError, Severity, render
@@ -26,11 +26,12 @@ def explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", action="store_true", help="explain what the reference build prints")
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
+    diagnostics_options(parser)
     parser.set_defaults(action=_explain)
 
 
 def _explain(options: argparse.Namespace) -> int:
-    file = options.file
+    file, teller = options.file, Teller(options)
     try:
         source = read(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -48,14 +49,16 @@ def _explain(options: argparse.Namespace) -> int:
         )
         return _told(examiner, options)
     except CompileError as error:
-        print(error, file=sys.stderr)
-        return 1
+        teller.tell(error.diagnostics, error.source)
+        return teller.finish(1)
     except ValueError as error:
         return complain(str(error))
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except BaseException as error:
-        return internal(error, source, file, options)
+        from pypto_rw.commands.fault import internal
+
+        return internal(error, source, file, options, teller)
 
 
 def _told(examiner: Examiner, options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason, write
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.syntax import parse
@@ -16,10 +17,16 @@ def fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("-w", "--write", action="store_true", help="rewrite the files in place")
     parser.add_argument("--check", action="store_true", help="only tell which files would change (exit 1)")
+    diagnostics_options(parser)
     parser.set_defaults(action=_fmt)
 
 
 def _fmt(options: argparse.Namespace) -> int:
+    teller = Teller(options)
+    return teller.finish(_formatted(options, teller))
+
+
+def _formatted(options: argparse.Namespace, teller: Teller) -> int:
     worst = 0
     for file in options.files or ["-"]:
         try:
@@ -28,7 +35,7 @@ def _fmt(options: argparse.Namespace) -> int:
         except (OSError, UnicodeDecodeError) as error:
             return complain(f"cannot read {file}: {reason(error)}")
         except CompileError as error:
-            print(error, file=sys.stderr)
+            teller.tell(error.diagnostics, error.source)
             worst = max(worst, 1)
             continue
         if options.check:
@@ -42,6 +49,8 @@ def _fmt(options: argparse.Namespace) -> int:
                 return complain(problem)
         else:
             sys.stdout.write(text)
+            if (lost := _remarks(source) - _remarks(text)) > 0:
+                print(f"pypto-rw: {file}: warning: {lost} comments or docstrings are left out", file=sys.stderr)
     return worst
 
 

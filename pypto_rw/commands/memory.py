@@ -7,6 +7,7 @@ import os
 import sys
 
 from pypto_rw import api
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason, write
 from pypto_rw.commands.options import chip_options
 from pypto_rw.diagnostics import CompileError
@@ -21,10 +22,16 @@ def memory(parser: argparse.ArgumentParser) -> None:
     chip_options(parser)
     parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
     parser.add_argument("--html", metavar="OUT", help="write the map as a page to OUT instead")
+    diagnostics_options(parser)
     parser.set_defaults(action=_memory)
 
 
 def _memory(options: argparse.Namespace) -> int:
+    teller = Teller(options)
+    return teller.finish(_map(options, teller))
+
+
+def _map(options: argparse.Namespace, teller: Teller) -> int:
     texts = []
     for file in options.files or ["-"]:
         try:
@@ -32,7 +39,7 @@ def _memory(options: argparse.Namespace) -> int:
         except (OSError, UnicodeDecodeError) as error:
             return complain(f"cannot read {file}: {reason(error)}")
         except CompileError as error:
-            print(error, file=sys.stderr)
+            teller.tell(error.diagnostics, error.source)
             return 1
     if options.html is None:
         sys.stdout.write("\n".join(texts))

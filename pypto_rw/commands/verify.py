@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from pypto_rw import api
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason
 from pypto_rw.commands.options import target_options
-from pypto_rw.diagnostics import Severity, render
+from pypto_rw.diagnostics import Severity
 
 
 def verify(parser: argparse.ArgumentParser) -> None:
@@ -17,16 +17,19 @@ def verify(parser: argparse.ArgumentParser) -> None:
     target_options(parser)
     parser.set_defaults(target=None)  # the module says
     parser.add_argument("-Werror", action="store_true", dest="werror", help="a warning is an error")
+    diagnostics_options(parser)
     parser.set_defaults(action=_verify)
 
 
 def _verify(options: argparse.Namespace) -> int:
+    teller = Teller(options)
     worst = 0
     for file in options.files or ["-"]:
         try:
             text = read(file)
         except (OSError, UnicodeDecodeError) as error:
-            return complain(f"cannot read {file}: {reason(error)}")
+            worst = max(worst, complain(f"cannot read {file}: {reason(error)}"))
+            continue
         found = api.verify(
             text,
             target=options.target or _target(text),
@@ -36,10 +39,9 @@ def _verify(options: argparse.Namespace) -> int:
         )
         if options.werror:
             found = list(api.as_errors(found))
-        if found:
-            print(render(found, text), file=sys.stderr)
-            worst = max(worst, int(any(d.severity is Severity.error for d in found)))
-    return worst
+        teller.tell(found, text)
+        worst = max(worst, int(any(d.severity is Severity.error for d in found)))
+    return teller.finish(worst)
 
 
 def _target(text: str) -> str:

@@ -28,6 +28,10 @@ class Sources:
         self._texts = source.splitlines()
         found = [s for f in module.functions for s in self._of(f)]
         self.all = sorted(dict.fromkeys(found), key=lambda s: (s.span.line, s.span.column))
+        self._at: dict[int, list[Source]] = {}  # by every line that they cover
+        for s in self.all:
+            for line in range(s.span.line, s.span.end_line + 1):
+                self._at.setdefault(line, []).append(s)
         self._known: dict[Span, Source | None] = {}
 
     def _of(self, function: ir.Function) -> Iterator[Source]:
@@ -50,7 +54,7 @@ class Sources:
     def of(self, span: Span) -> Source | None:
         """The innermost statement whose text contains the span."""
         if span not in self._known:
-            inside = [s for s in self.all if _contains(s.span, span)]
+            inside = [s for s in self._at.get(span.line, ()) if _contains(s.span, span)]
             self._known[span] = min(inside, key=lambda s: _size(s.span), default=None)
         return self._known[span]
 

@@ -79,11 +79,12 @@ def _op(call: ir.Call, asker: Asker) -> str:
             "load the tensor into a tile first (pl.load), and store the result (pl.store)",
         )
     near = ", ".join(book.nearest(f"tile.{call.callee}"))
+    written = get_close_matches(call.callee, sorted(book.surfaces), 1, 0.7) or close
     raise Refused(
         "unknown-op",
         f"there is no operation pl.{call.callee}",
         call.span,
-        f"the nearest ops are {near}" if near else "",
+        " ".join([*(f"did you mean pl.{w}?" for w in written), *([f"the nearest ops are {near}"] if near else [])]),
     )
 
 

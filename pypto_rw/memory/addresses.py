@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE
 from pypto_rw.memory.facts import aligned
+from pypto_rw.memory.sizes import tile_bytes
 from pypto_rw.memory.tree import Memory, Tree, Variable, place
 from pypto_rw.records import replace
 from pypto_rw.shapes import Refused
@@ -34,18 +35,16 @@ def in_name_order(tree: Tree, reserved: dict[ir.Space, int]) -> dict[str, int]:
     for space, used in at.items():
         capacity = tree.facts.capacity.get(space)
         if capacity is not None and used > capacity:
-            raise _past_capacity(tree, space, used, capacity, reserved.get(space, 0), sizes)
+            raise _past_capacity(tree, space, used, capacity, reserved.get(space, 0))
     return addresses
 
 
-def _past_capacity(
-    tree: Tree, space: ir.Space, used: int, capacity: int, reserved: int, sizes: dict[str, int]
-) -> Refused:
+def _past_capacity(tree: Tree, space: ir.Space, used: int, capacity: int, reserved: int) -> Refused:
     largest = largest_tile(tree, space)
     note = f"; {reserved} of them are reserved for pipe slots" if reserved else ""
     named = ""
-    if largest is not None and largest.memory is not None:
-        named = f"; the largest tile is {largest.name} with {sizes[largest.memory.base]} bytes"
+    if largest is not None:
+        named = f"; the largest tile is {largest.name} with {tile_bytes(largest, tree.facts)} bytes"
     help = f"use smaller tiles, or let lives end earlier, so that at most {capacity} bytes are needed at once"
     if reserved:
         help += "; fewer or smaller pipe slots free reserved bytes"
@@ -61,7 +60,7 @@ def _past_capacity(
 def largest_tile(tree: Tree, space: ir.Space) -> Variable | None:
     """The first of the largest tiles of a memory space."""
     found = [v for v in tree.tiles() if v.memory is not None and v.tile is not None and v.tile.space is space]
-    return max(found, key=lambda v: v.memory.size if v.memory is not None else 0, default=None)
+    return max(found, key=lambda v: tile_bytes(v, tree.facts), default=None)
 
 
 def write_addresses(tree: Tree, addresses: dict[str, int]) -> None:

@@ -27,6 +27,8 @@ from pypto_rw.syntax.tokens import DTYPES, GROUPS, MARKERS, OPAQUES, TYPES, Refu
 from pypto_rw.syntax.types import Types
 
 _LONGEST_CHAIN = 200
+# The memories by the names that the chip's documents have for them.
+_DOCUMENTED = {"UB": "Vec", "L1": "Mat", "L0A": "Left", "L0B": "Right", "L0C": "Acc", "GM": "DDR", "BT": "Bias"}
 _PYTHON_CALLS = {
     "float": "pl.cast(x, pl.FP32)",
     "int": "pl.cast(x, pl.INT32)",
@@ -73,12 +75,14 @@ class Expressions:
             if member not in GROUPS[group]:
                 close = near(member, GROUPS[group])
                 head = token.text[: -len(member)]
-                hints = f"did you mean {' or '.join(head + word for word in close.split(' or '))}?"
+                hints = f"did you mean {' or '.join(head + word for word in close.split(' or '))}?" if close else ""
+                if group == "Mem" and member in _DOCUMENTED:
+                    hints = f"what the chip's documents call {member} is {head}{_DOCUMENTED[member]}"
                 raise Refusal(
                     "unknown-name",
                     f"`{token.text}` is not known; {head[:-1]} has {', '.join(sorted(GROUPS[group]))}",
                     token.span,
-                    hints if close else "",
+                    hints,
                 )
         elif dot and (close := near(group, [*GROUPS])) and group != "pld" and group != "self":
             head = token.text[: len(token.text) - len(path)]
@@ -376,7 +380,7 @@ def _unknown_prefix(token: Token) -> Refusal:
     head = token.text.partition(".")[0]
     help_ = ""
     if head == "pl":
-        help_ = "the file imports pypto.language under another name"
+        help_ = "the file imports pypto.language under another name: begin with that, or import it as pl"
     return Refusal(
         "unknown-prefix",
         f"`{token.text}`: nothing named `{head}` has parts; names of the language start with the imported prefix",

@@ -70,7 +70,7 @@ def _read(
         try:
             module = Machine(actions).parse(lexer, "file")
         except Unexpected as error:
-            if error.token.type == "READY":  # a whole line; its first token is what is wrong
+            if ready is not None:  # lines read before are one token: what is told must not depend on them
                 return _parse("\n".join(lines), filename, memo=False)
             raise explain(error, lexer) from None
     except Refusal as refusal:

@@ -183,7 +183,9 @@ def _operation(line: list[Token], findings: Findings) -> Operation | None:
     for token in found.types:
         problem = parse(token.text)
         if isinstance(problem, str):
-            findings.report("bad-type", token, problem, "types-and-memory.md §5 spells the types")
+            findings.report(
+                "bad-type", token, problem, "spell it as the compiler prints it: `pypto-rw codes bad-type` shows one"
+            )
             return None
     bound = found.bound
     if head.text in ("scf.for", "scf.while"):

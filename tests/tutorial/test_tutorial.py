@@ -13,8 +13,13 @@ TUTORIAL = Path(__file__).parent / "tutorial.md"
 
 def test_the_tutorial_prints_what_it_says(tmp_path: Path) -> None:
     page = TUTORIAL.read_text()
-    assert run(page, tmp_path) == page
+    assert _placed(run(page, tmp_path)) == _placed(page)
     assert "failed\n(exit" not in page and " 0 findings\n" in page
+
+
+def _placed(text: str) -> str:
+    """The text without the lines of built-in rules: they move whenever a rule file changes."""
+    return re.sub(r"(core/\w+\.egg|tile/(?:load|store)\.egg):\d+", r"\1:N", text)
 
 
 def test_the_readme_adds_an_op_in_four_steps(tmp_path: Path, pypto_rw_command: Run) -> None:

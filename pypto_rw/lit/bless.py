@@ -1,0 +1,69 @@
+"""A test file with its CHECK and expected lines as they would have to be.
+
+A CHECK line that fails gets the line it was nearest to, or goes; lines that hold, and NOT lines, stay as they are. A
+command whose prefix has no line yet gets one for every line of its output, at the end of the file. Expected lines are
+written anew from what was told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pypto_rw.lit.expect import Told
+from pypto_rw.lit.filecheck import Failure
+from pypto_rw.lit.pattern import literal
+from pypto_rw.lit.run import Result, run
+from pypto_rw.lit.script import Script, is_expected, script
+
+
+def blessed(test: Script) -> str:
+    """The text of the file; failures that no line can mend (an exit code) are left."""
+    for _ in range(test.text.count("\n") + 2):  # one failing line a round
+        result = next((r for r in run(test) if r.failures), None)
+        changed = None if result is None else _changed(test, result)
+        if changed is None or changed == test.text:
+            break
+        test = script(test.path, changed)
+    return test.text
+
+
+def _changed(test: Script, result: Result) -> str | None:
+    if result.found is not None:
+        return _expecting(test, result.found)
+    if result.failed is not None:
+        return _mended(test, result.failed)
+    if result.command.prefixes and not result.checks:
+        return test.text.rstrip("\n") + "\n\n" + _whole(result.output, result.command.prefixes[0])
+    return None
+
+
+def _mended(test: Script, failure: Failure) -> str | None:
+    if failure.check.kind == "-NOT":
+        return None
+    lines = test.text.split("\n")
+    at = failure.check.line - 1
+    if not failure.offered:
+        del lines[at]
+        return "\n".join(lines)
+    head = lines[at][: lines[at].index(":") + 1]
+    lines[at] = f"{head} {literal(failure.offered)}"
+    return "\n".join(lines)
+
+
+def _whole(output: str, prefix: str) -> str:
+    shown = [line for line in output.split("\n") if line.strip()]
+    kinds = ["", *["-NEXT"] * len(shown)]
+    return "".join(f"# {prefix}{kind}: {literal(line)}\n" for kind, line in zip(kinds, shown, strict=False))
+
+
+def _expecting(test: Script, found: Sequence[Told]) -> str:
+    """The file with a comment above each line that something is told of."""
+    lines = test.text.split("\n")
+    out: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if is_expected(line):
+            continue
+        here = [t for t in found if t.line == number and t.severity != "note"]
+        indent = line[: len(line) - len(line.lstrip())]
+        out += (f"{indent}# expected-{t.severity}@below {{{{{' '.join(t.text.split())}}}}}" for t in here)
+        out.append(line)
+    return "\n".join(out)
