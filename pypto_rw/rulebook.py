@@ -280,7 +280,10 @@ class Rulebook:
             file = self.file(name)
             if file is not None and rule in file.rule_lines:
                 return file, file.rule_lines[rule]
-        return None
+        own = self.op_file(head) if rule == f"{head}/result" else None  # made of the signature
+        if own is None:
+            return None
+        return own, next((k for k, t in enumerate(own.text.splitlines(), 1) if f'"{head}"' in t), 1)
 
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""
