@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto_rw import api
@@ -34,6 +34,7 @@ def lower(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
     inspection_options(parser)
+    parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="compile the files in N processes")
     parser.add_argument("--depfile", metavar="F", help="write to F what OUT depends on, in the syntax of Make")
     parser.add_argument("--watch", action="store_true", help="again whenever a kernel or a rule file changes")
     _common(parser)
@@ -68,16 +69,52 @@ def _lower(options: argparse.Namespace) -> int:
 def _lower_once(options: argparse.Namespace) -> int:
     teller = Teller(options)
     files = options.files or ["-"]
+    if (clash := _clash(files, options)) is not None:
+        return complain(clash)
     outputs: list[tuple[str, str, Rulebook | None]] = []
     worst = 0
-    for file in files:
-        code, made = _compile(file, options, teller)
+    for file, (code, made) in zip(files, _compilations(files, options, teller), strict=True):
         worst = max(worst, code)
         if made is not None:
             outputs.append((file, *made))
     if worst == 0 or (options.keep_going and worst == 1):
         worst = max(worst, _written(outputs, len(files) > 1, options))
     return teller.finish(worst)
+
+
+def _compilations(
+    files: Sequence[str], options: argparse.Namespace, teller: Teller
+) -> Iterator[tuple[int, tuple[str, Rulebook | None] | None]]:
+    """Exit code and text of each file, in order."""
+    if options.jobs < 2 or len(files) < 2 or "-" in files or options.stats:
+        yield from (_compile(file, options, teller) for file in files)
+        return
+    from pypto_rw.commands.workers import in_order  # one file needs no other process
+
+    for code, text in in_order(_text_of, files, options, teller):
+        yield code, None if text is None else (text, None)
+
+
+def _text_of(file: str, options: argparse.Namespace, teller: Teller) -> tuple[int, str | None]:
+    code, made = _compile(file, options, teller)
+    return code, made[0] if made is not None else None
+
+
+def _clash(files: Sequence[str], options: argparse.Namespace) -> str | None:
+    """Two files that would be written to one, if there are such."""
+    if len(files) < 2 or options.output in (None, "-"):
+        return None
+    first: dict[str, str] = {}
+    for file in files:
+        other = first.setdefault(_output_name(file, options), file)
+        if other != file:
+            return f"{other} and {file} would both become {_output_name(file, options)} in {options.output}"
+    return None
+
+
+def _output_name(file: str, options: argparse.Namespace) -> str:
+    stem = "stdin" if file == "-" else os.path.splitext(os.path.basename(file))[0]
+    return f"{stem}.{'pyir' if options.stop_after else 'pto'}"
 
 
 def _written(outputs: Sequence[tuple[str, str, Rulebook | None]], several: bool, options: argparse.Namespace) -> int:
@@ -94,8 +131,7 @@ def _written(outputs: Sequence[tuple[str, str, Rulebook | None]], several: bool,
     for file, text, rulebook in outputs:
         target = options.output
         if several or os.path.isdir(target):
-            stem = "stdin" if file == "-" else os.path.splitext(os.path.basename(file))[0]
-            target = os.path.join(target, f"{stem}.{'pyir' if options.stop_after else 'pto'}")
+            target = os.path.join(target, _output_name(file, options))
         if (problem := write(target, text)) is not None:
             return complain(problem)
         if options.depfile is not None and rulebook is not None:
