@@ -46,7 +46,7 @@ def explained(error: str, file: RuleFile, book: Rulebook) -> CompileError:
     if m := re.search(r"Shadowing is not allowed, but found (\S+)", reason):
         return _shadowing(m[1], file)
     if "panic" in error.lower() or "already" in error.lower():
-        return _twice(file)
+        return _twice(file, book)
     return rule_error(reason, file.path, line, column)
 
 
@@ -133,10 +133,19 @@ def _uses(name: str, text: str) -> Iterator[int]:
                 yield part.start
 
 
-def _twice(file: RuleFile) -> CompileError:
+def _twice(file: RuleFile, book: Rulebook) -> CompileError:
+    """Two rules of one name, or a declaration that another file has too."""
     names = re.findall(r':name "([^"]+)"', file.text)
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is None:
+        for other in _files(book):
+            if other.name != file.name and (both := _names(file.text) & _names(other.text)):
+                name = min(both, key=lambda n: file.text.index(f" {n} "))
+                line = ruletext.line_of(file.text, file.text.index(f" {name} "))
+                told = f"{name} is declared in {other.name}.egg too"
+                return rule_error(
+                    told, file.path, line, 1, "give it another name, or require that file and use its own"
+                )
         return rule_error("a rule or a declaration is written twice", file.path, 1, 1, "delete one of the two")
     line = max(k for k, text in enumerate(file.text.splitlines(), 1) if f'"{twice}"' in text)
     return rule_error(f"the rule {twice!r} is written twice", file.path, line, 1, "give one of them another name")

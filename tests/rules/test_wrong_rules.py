@@ -51,6 +51,7 @@ WRONG = {
     "two rules of one name": HEAD + LOWER + LOWER,
     "a function read in an action": HEAD + LOWER + TYPE,
     "wrong ruleset": HEAD + LOWER.replace("lowering", "lower"),
+    "a declaration of a core file": HEAD + "(relation narrow (Op i64))\n" + LOWER,
     "no end": (
         HEAD
         + LOWER
