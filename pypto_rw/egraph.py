@@ -100,7 +100,7 @@ class EGraph:
             self._include_text("\n".join(_facts(types, [shape], "question", number)))
             self._question()
             deduced = self._table("deduced-of").get(number)
-            findings = [(*finding,) for (_, k, *finding), _ in self._rows("report") if k == number]
+            findings = [(*finding,) for (_, k, *finding), _ in self._reports() if k == number]
             legal = sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == number), key=str)
             if self._asked == _TOGETHER:
                 self._forget()
@@ -182,7 +182,7 @@ class EGraph:
             code = self._table("out")
             deduced = self._table("deduced-of")
             findings: dict[int, list[tuple[str, Term, str, str]]] = {}
-            for (_, k, *finding), _ in self._rows("report"):
+            for (_, k, *finding), _ in self._reports():
                 findings.setdefault(k, []).append((*finding,))
             if self._first is None:
                 self._text("(pop)")
@@ -247,7 +247,9 @@ class EGraph:
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            raise self._explain(str(error), file) from None
+            from pypto_rw.rulefaults import explained  # only a wrong file needs it
+
+            raise explained(str(error), file, self.rulebook) from None
         self._make_constants(file)
 
     def _make_constants(self, file: RuleFile) -> None:
@@ -273,27 +275,6 @@ class EGraph:
                 )
         if out:
             self._text("\n".join(out))
-
-    def _explain(self, error: str, file: RuleFile) -> CompileError:
-        """An egglog error of one file, as one clear message at the file's line."""
-        place = re.search(r"(\d+):(\d+)-(?:\d+:)?\d+ of (\S+)", error)
-        line, column = (int(place[1]), int(place[2])) if place else (1, 1)
-        reason = next((line.strip() for line in reversed(error.splitlines()) if line.strip()), error)
-        help = ""
-        if m := re.search(r"Unbound function (\S+)", reason):
-            reason = f"nothing called {m[1]} is declared"
-            help = "check the spelling; an op needs a signature in its file, an instruction a form in form/"
-        elif "Arity mismatch" in reason:
-            reason = reason[0].lower() + reason[1:]
-        elif m := re.search(r"Unbound symbol (\S+)", reason):
-            reason = f"the variable {m[1]} is not bound by the rule's pattern"
-        elif "panic" in error.lower() or "already" in error.lower():
-            names = re.findall(r':name "([^"]+)"', file.text)
-            twice = next((n for n in names if names.count(n) > 1), None)
-            reason = f"the rule {twice!r} is written twice" if twice else "a rule or a declaration is written twice"
-            if twice:
-                line = max(i for i, text in enumerate(file.text.splitlines(), 1) if f'"{twice}"' in text)
-        return rule_error(reason, file.path, line, column, help)
 
     # ------------------------------------------------------------------------------- egglog
 
@@ -379,6 +360,17 @@ class EGraph:
         printed = self._graph.run_program(b.PrintFunction(self._span, function, 10**9, None, mode))[0]
         decode = _Decoder(b, printed.termdag)
         return [(decode(k), decode(v)) for k, v in printed.terms]
+
+    def _reports(self) -> list[tuple[Term, Any]]:
+        """What the checks refuse. CompileError for one whose name is no rule's."""
+        rows = self._rows("report")
+        for name in dict.fromkeys(key[2] for key, _ in rows):
+            files = [f for n in sorted(self._loaded) if (f := self.rulebook.file(n)) is not None]
+            if not any(name in f.rule_lines for f in files):
+                from pypto_rw.rulefaults import unnamed_refusal  # only a wrong file needs it
+
+                raise unnamed_refusal(name, files, self.rulebook.folders[0])
+        return rows
 
     def _table(self, function: str) -> dict[int, Term]:
         return {k[1]: v for k, v in self._rows(function)}

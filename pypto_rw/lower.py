@@ -245,11 +245,24 @@ class _Templates:
                     "no-lowering",
                     f"no rule lowers {self.engine.described(shape)}",
                     span,
+                    _way_to_a_lowering(self.engine, shape),
                     filename=filename,
                     function=function,
                 )
                 continue
             instance.template = result.template
+
+
+def _way_to_a_lowering(engine: Engine, shape: str) -> str:
+    """Where the rules of an op that none lowers are."""
+    file = engine.rulebook.op_file(engine.op(shape))
+    if file is None:
+        return ""
+    op, own = engine.op(shape), [r for r in file.rule_lines if f':ruleset lowering :name "{r}"' in file.text]
+    if not own and not any(words[0].startswith("emits") for words in file.facts):
+        return f'{file.name}.egg has neither (emits "{op}" "…") nor a rule in the ruleset lowering'
+    asked = f"--why-not {own[0]}" if own else f"--op {op}"
+    return f"`pypto-rw explain FILE {asked}` tells which condition of {file.name}.egg fails"
 
 
 def _subject(instance: Instance) -> str:

@@ -172,6 +172,7 @@ _UNESCAPE = re.compile(r'\\([\\"n])')
 _ESCAPED = {"\\": "\\", '"': '"', "n": "\n"}
 _REQUIRES = re.compile(r"^; requires: (\S+)", re.M)
 _NAMED = re.compile(r':name "([^"\n]+)"')
+_HOLES = re.compile(r"(?<!\{)\{(\w+)(?::\w+)?\}")
 _FORM_SORTS = {
     "operand": "Operand",
     "operands": "Operands",
@@ -279,7 +280,10 @@ class Rulebook:
             file = self.file(name)
             if file is not None and rule in file.rule_lines:
                 return file, file.rule_lines[rule]
-        return None
+        own = self.op_file(head) if rule == f"{head}/result" else None  # made of the signature
+        if own is None:
+            return None
+        return own, next((k for k, t in enumerate(own.text.splitlines(), 1) if f'"{head}"' in t), 1)
 
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""
@@ -344,8 +348,16 @@ _TEXT = re.compile(r'"([^"]*)"')
 
 def statements(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every top-level fact of a rule file's text whose arguments are strings: its head and its arguments."""
+    for head, arguments, _ in placed_statements(text):
+        yield head, arguments
+
+
+def placed_statements(text: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """The same with the line of each."""
+    line, at = 1, 0
     for m in _STATEMENT.finditer(text):
-        yield m[1], tuple(_TEXT.findall(m[2]))
+        line, at = line + text.count("\n", at, m.start()), m.start()
+        yield m[1], tuple(_TEXT.findall(m[2])), line
 
 
 def _facts(text: str) -> Iterator[re.Match[str]]:
@@ -396,4 +408,8 @@ def _form(name: str, arguments: tuple[str, ...], path: Path, line: int) -> Form:
                 f"cannot read the parameter {word!r} of a form; kinds: {', '.join(_FORM_SORTS)}", path, line
             )
         parameters.append((parameter, _FORM_SORTS[kind]))
+    known = {p for p, _ in parameters}
+    if stray := next((h for h in _HOLES.findall(arguments[1]) if h not in known), None):
+        help = f"its parameters are {', '.join(sorted(known))}"
+        raise rule_error(f"the text of the form {name!r} has a hole for {stray!r}", path, line, help=help)
     return Form(name, tuple(parameters), _UNESCAPE.sub(lambda m: _ESCAPED[m[1]], arguments[1]))

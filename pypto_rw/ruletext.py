@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pypto_rw.records import dataclass
 
-_TOKEN = re.compile(r';[^\n]*|"(?:[^"\\]|\\.)*"|[()]|[^\s()";]+')
+_TOKEN = re.compile(r';[^\n]*|"(?:[^"\\\n]|\\.)*"|[()"]|[^\s()";]+')
 RULES = frozenset({"rule", "rewrite", "birewrite"})
 
 
@@ -53,11 +53,11 @@ class Rule:
 
 
 class Unbalanced(ValueError):
-    """A parenthesis that is missing or too many; `line` is the line of the form (or of the stray one)."""
+    """A parenthesis or a quote that is missing or too many, with the line of the form (or of the stray one)."""
 
-    def __init__(self, message: str, line: int) -> None:
+    def __init__(self, message: str, line: int, help: str) -> None:
         super().__init__(message)
-        self.line = line
+        self.line, self.help = line, help
 
 
 def forms(text: str) -> list[Node]:
@@ -70,22 +70,30 @@ def forms(text: str) -> list[Node]:
         token, start = m[0], m.start()
         if token.startswith(";"):
             continue
+        if token == '"':
+            raise Unbalanced("this string is not closed", line_of(text, start), 'end it with " on the same line')
         if token == "(":
             if stack and (start == 0 or text[start - 1] == "\n"):
-                raise Unbalanced("this form lacks a closing parenthesis", line_of(text, stack[0][0]))
+                raise _open(text, stack[0][0])
             stack.append((start, []))
             continue
         if token == ")":
             if not stack:
-                raise Unbalanced("this closing parenthesis closes nothing", line_of(text, start))
+                raise Unbalanced("a closing parenthesis closes nothing", line_of(text, start), "delete one")
             begin, parts = stack.pop()
             node = Node(text[begin : m.end()], begin, m.end(), tuple(parts))
         else:
             node = Node(token, start, m.end())
         (stack[-1][1] if stack else found).append(node)
     if stack:
-        raise Unbalanced("this form lacks a closing parenthesis", line_of(text, stack[0][0]))
+        raise _open(text, stack[0][0])
     return found
+
+
+def _open(text: str, start: int) -> Unbalanced:
+    return Unbalanced(
+        "this form lacks a closing parenthesis", line_of(text, start), "close it before the next form begins"
+    )
 
 
 def rules(text: str) -> Iterator[Rule]:

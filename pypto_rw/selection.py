@@ -5,7 +5,6 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from pypto_rw import ruletext
-from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Rulebook, RuleFile
 
@@ -36,20 +35,16 @@ class Selection:
         return ruletext.without(file.text, names) if names else None
 
     def require(self, book: Rulebook) -> None:
-        """Raises CompileError where a name or a pattern fits no rule of the search path."""
+        """ValueError where a name or a pattern fits no rule of the search path."""
         known = {rule for name in book.names() if (file := book.file(name)) for rule in file.rule_lines}
         for word in (*self.disabled, *self.only):
             if word not in known and not any(fnmatchcase(rule, word) for rule in known if word in self.only):
-                raise CompileError([_unknown(word, sorted(known))])
+                raise ValueError(no_rule(word, sorted(known)))
 
 
-def _unknown(word: str, known: list[str]) -> Diagnostic:
+def no_rule(word: str, known: list[str]) -> str:
+    """That no rule is called so, and which names are like it."""
     import difflib
 
     near = difflib.get_close_matches(word, known, 3, 0.5)
-    return Diagnostic(
-        "unknown-rule",
-        f"no rule is called {word!r}",
-        help=f"the nearest are {', '.join(near)}" if near else "`pypto-rw rules show OP` lists the rules of an op",
-        filename="pypto-rw",
-    )
+    return f"no rule is called {word!r}" + (f"; the nearest are {', '.join(near)}" if near else "")

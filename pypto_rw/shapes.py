@@ -15,7 +15,7 @@ from pypto_rw.emit import Const, Instance, Operand, Var
 from pypto_rw.engine import Engine
 from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass, field, replace
-from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Signature
+from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Rulebook, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.syntax.parts import float_
 from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
@@ -158,7 +158,7 @@ class Shaper:
                 "unknown-op",
                 f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
                 call.span,
-                f"the nearest ops are {near}" if near else "",
+                _nearest_ops(book, call.callee, near),
             )
         found = book.signature(call.callee)
         assert found is not None
@@ -756,6 +756,14 @@ def undefined(name: str, help: str = "") -> Refused:
     )
     refused.name = name
     return refused
+
+
+def _nearest_ops(book: Rulebook, op: str, near: str) -> str:
+    """The way out for an op that no rule file declares."""
+    file = book.file(op.replace(".", "/"))
+    if file is not None:
+        return f'{file.name}.egg has no (signature "{op}" "…") or (operands "{op}" "…")'
+    return f"the nearest ops are {near}" if near else ""
 
 
 def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:

@@ -17,6 +17,7 @@ LAYERS = [
     {"layout", "mlir", "scalars", "rulebook", "ruletext", "watching", "codes", "simplify", "allocation"},
     {"authored", "tied", "colive", "wording"},
     {"syntax", "terms", "template", "unit", "verifier", "shelf", "selection", "partial", "differences"},
+    {"rulefaults"},
     {"egraph"},
     {"engine", "printed"},
     {"emit", "typing", "assembler"},

@@ -32,6 +32,6 @@ def check_line(
                 kept = [r for r in every if not tables.lifted(r)]
                 if kept and (fact[0] != "needs" or len(kept) == len(every)):
                     refused = True
-                    yield finding._replace(rule=" ".join(kept))
+                    yield finding._replace(rule=" ".join([form.places[fact], *kept]))
             if refused and fact[0] == "needs":
                 break

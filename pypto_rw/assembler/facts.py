@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pypto_rw.rulebook import Rulebook, statements
+from pypto_rw.rulebook import Rulebook, placed_statements, statements
 
 Fact = tuple[str, ...]  # relation, then its arguments without the form's key
 
@@ -16,9 +16,10 @@ Fact = tuple[str, ...]  # relation, then its arguments without the form's key
 class Form:
     """One form of an instruction: the roles of its operands in the order of the text, and its facts."""
 
-    __slots__ = ("aliases", "facts", "ins", "key", "outs", "when")
+    __slots__ = ("aliases", "facts", "ins", "key", "outs", "places", "when")
 
     def __init__(self, key: str, ins: str, outs: str, when: str) -> None:
+        self.places: dict[Fact, str] = {}  # file and line of a fact
         self.key, self.when = key, when
         self.ins, self.outs = ins.split(), outs.split()
         self.facts: list[Fact] = []  # `needs` first: without an operand the others are out of place
@@ -31,7 +32,7 @@ class Tables:
     def __init__(self, rulebook: Rulebook, target: str, ptoas: str) -> None:
         self.rulebook, self.target, self.ptoas = rulebook, target, ptoas
         self._known: dict[str, list[Form]] = {}
-        self._files: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self._files: dict[str, list[tuple[str, tuple[str, ...], int]]] = {}
         self._lifted: frozenset[str] | None = None
 
     def forms(self, instruction: str) -> list[Form]:
@@ -51,26 +52,32 @@ class Tables:
         return rule in self._lifted
 
     def memory(self) -> dict[str, tuple[str, int]]:
-        """What the assembler may fill when it plans the memory: rule and bytes, by space."""
+        """What the assembler may fill when it plans the memory: place of the rule and bytes, by space."""
         file = self.rulebook.file("target/assembler-memory")
-        found = statements(file.text) if file else ()
-        return {a[2]: (a[1], int(a[3])) for head, a in found if head == "assembler-memory" and a[0] == self.target}
+        return {
+            a[2]: (f"{file.name}.egg:{line} {a[1]}", int(a[3]))
+            for head, a, line in (placed_statements(file.text) if file else ())
+            if file is not None and head == "assembler-memory" and a[0] == self.target
+        }
 
     def _load(self, instruction: str) -> list[Form]:
         dialect, _, name = instruction.partition(".")
         name = name.replace(".", "_") if dialect == "pto" else dialect
         if name not in self._files:
             file = self.rulebook.file(f"instruction/{name}")
-            self._files[name] = list(statements(file.text)) if file else []
+            self._files[name] = list(placed_statements(file.text)) if file else []
         forms: dict[str, Form] = {}
         facts: dict[str, list[Fact]] = defaultdict(list)
-        for head, arguments in self._files[name]:
+        places: dict[tuple[str, Fact], str] = {}
+        for head, arguments, line in self._files[name]:
             if head == "instruction" and arguments[1] == instruction:
                 forms[arguments[0]] = Form(arguments[0], *arguments[2:5])
             elif len(arguments) > 1 and self._applies(arguments[1]):
                 facts[arguments[0]].append((head, *arguments[2:]))
+                places[arguments[0], facts[arguments[0]][-1]] = f"instruction/{name}.egg:{line}"
         for key, form in forms.items():
             form.facts = sorted(facts[key], key=lambda f: f[0] != "needs")
+            form.places = {fact: place for (of, fact), place in places.items() if of == key}
             form.aliases = {f[1]: f"{f[1]} {f[2]}" for f in form.facts if f[0] == "alias"}
             form.facts = [f for f in form.facts if f[0] != "alias"]
         return list(forms.values())

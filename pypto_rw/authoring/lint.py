@@ -81,8 +81,11 @@ def _shown(files: Sequence[RuleFile], runs: Sequence[FileRun]) -> Iterator[Findi
             line, message, help = run.broken
             yield Finding(path, line, "rule-file", message, help)
             continue
+        failed: dict[tuple[int, str], list[str]] = {}
         for line, target, message in run.failed:
-            yield Finding(path, line, "example", f"{target}: {message}")
+            failed.setdefault((line, message), []).append(target)
+        for (line, message), targets in failed.items():
+            yield Finding(path, line, "example", f"{', '.join(targets)}: {message}")
         for o in run.overlaps:
             yield Finding(
                 path,

@@ -143,10 +143,12 @@ def by_conditions(files: Iterable[RuleFile]) -> Iterator[tuple[RuleFile, Rule, R
     Conservative: the rules must ask it in the same words but for the names of variables."""
     for file in files:
         roots = [r for rule in ruletext.rules(file.text) if (r := root(rule)) is not None]
-        for a in roots:
-            for b in roots:
-                if a is not b and a.head == b.head and a.head not in ("", "call") and _covers(a, b):
+        for a, b in combinations(roots, 2):
+            if a.head and a.head == b.head:
+                if _covers(a, b):
                     yield file, a.rule, b.rule
+                elif _covers(b, a):
+                    yield file, b.rule, a.rule
 
 
 def _covers(a: Root, b: Root) -> bool:

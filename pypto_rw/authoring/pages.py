@@ -90,9 +90,10 @@ def _example(example: Example) -> list[str]:
     lines = example.file.text.splitlines()
     out = [lines[example.line - 1].removeprefix(";! ")]
     for line in lines[example.line :]:
-        if not line.startswith(";!") or re.match(r";! (example|refuses)\b", line):
+        if re.match(r";! (example|refuses)\b", line):
             break
-        out.append(line.removeprefix(";! "))
+        if line.startswith(";!"):
+            out.append(line.removeprefix(";! "))
     return out
 
 

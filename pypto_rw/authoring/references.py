@@ -38,7 +38,7 @@ def references(file: RuleFile, book: Rulebook, instructions: frozenset[str]) -> 
     path = str(file.path)
     for line, message, help in [
         *_required(file, book),
-        *_rules(file),
+        *_rules(file, instructions),
         *_facts(file, book, instructions),
         *_forms(file),
     ]:
@@ -55,7 +55,7 @@ def _required(file: RuleFile, book: Rulebook) -> Iterator[Told]:
             yield line, f"requires {name}, but no rules folder has {name}.egg", "write the name of a file without .egg"
 
 
-def _rules(file: RuleFile) -> Iterator[Told]:
+def _rules(file: RuleFile, instructions: frozenset[str]) -> Iterator[Told]:
     op = next((s.op for s in file.signatures), None)
     for rule in ruletext.rules(file.text):
         if not rule.name:
@@ -69,6 +69,17 @@ def _rules(file: RuleFile) -> Iterator[Told]:
             said = f"the ruleset {rule.ruleset!r}" if rule.ruleset else "no ruleset"
             yield rule.line, f"the rule {rule.name!r} has {said}", f"rulesets are {', '.join(RULESETS)}"
         yield from _refusals(file, rule)
+        for node in _below(rule.form):
+            if node.head == "dps" and (word := node.parts[1].text).startswith('"') and word[1:-1] not in instructions:
+                close = _close(word[1:-1], instructions)
+                line = ruletext.line_of(file.text, node.start)
+                yield line, f"there is no instruction {word[1:-1]}", f"the nearest are {close}" if close else ""
+
+
+def _below(node: Node) -> Iterator[Node]:
+    yield node
+    for part in node.parts:
+        yield from _below(part)
 
 
 def _refusals(file: RuleFile, rule: Rule) -> Iterator[Told]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from pypto_rw.authoring.overlap import Overlap, Overlaps, Roots
 from pypto_rw.diagnostics import CompileError
@@ -72,19 +73,22 @@ class _Bench:
         return FileRun(file.name, count, tuple(failed), matches, seen.found() if seen is not None else ())
 
 
-_benches: dict[tuple[str, ...], _Bench] = {}  # one a process
+@lru_cache(maxsize=1)
+def _bench(folders: tuple[str, ...]) -> _Bench:
+    """One a process."""
+    return _Bench(folders)
 
 
 def _run(task: tuple[tuple[str, ...], str, bool]) -> FileRun:
     folders, name, overlaps = task
     try:
-        bench = _benches.get(folders) or _benches.setdefault(folders, _Bench(folders))
+        bench = _bench(folders)
         file = bench.roots.book.file(name)
         assert file is not None
         return bench.run(file, overlaps=overlaps)
     except CompileError as error:
         (d, *_) = error.diagnostics
-        _benches.clear()
+        _bench.cache_clear()
         return FileRun(name, 0, (), {}, (), (d.span.line, d.message, d.help))
 
 

@@ -12,6 +12,7 @@ from pypto_rw.commands.options import target_options
 from pypto_rw.diagnostics import CompileError, Severity, render
 from pypto_rw.explain import Examiner, Explanation, Statement
 from pypto_rw.explain.render import as_json, as_text, misses_as_text
+from pypto_rw.selection import no_rule
 
 
 def explain(parser: argparse.ArgumentParser) -> None:
@@ -107,9 +108,5 @@ def _chosen(found: Explanation, options: argparse.Namespace) -> Sequence[Stateme
 
 
 def _no_rule(examiner: Examiner, name: str) -> str:
-    import difflib
-
     book = examiner.engine.rulebook
-    known = sorted({rule for n in book.names() if (file := book.file(n)) for rule in file.rule_lines})
-    near = difflib.get_close_matches(name, known, 3, 0.5)
-    return f"no rule is called {name!r}" + (f"; the nearest are {', '.join(near)}" if near else "")
+    return no_rule(name, sorted({rule for n in book.names() if (file := book.file(n)) for rule in file.rule_lines}))

@@ -11,6 +11,7 @@ from pypto_rw.emit import Const, Instance, Var
 from pypto_rw.engine import Engine
 from pypto_rw.explain.records import Emitted, Explanation, Fired, Question, Stage, Statement, Step
 from pypto_rw.explain.sources import Source, Sources, origins
+from pypto_rw.explain.stated import Stated
 from pypto_rw.explain.terms import value, written
 from pypto_rw.explain.whynot import Miss, why_not
 from pypto_rw.inspection import Inspection, Traced
@@ -89,6 +90,7 @@ class Examiner:
                 raise
             self.diagnostics = error.diagnostics
         self._fired: dict[tuple[str, bool], tuple[Fired, ...]] = {}
+        self.statements = Stated(self.engine.rulebook)
 
     @property
     def engine(self) -> Engine:
@@ -105,15 +107,17 @@ class Examiner:
             with self.engine.examined(shape, asked=asked) as (firings, _):
                 for f in firings:
                     counts[f.rule, f.ruleset] = counts.get((f.rule, f.ruleset), 0) + f.matches
-            self._fired[key] = tuple(self._rule(rule, ruleset, n) for (rule, ruleset), n in counts.items())
+            op = self.engine.op(shape)
+            self._fired[key] = tuple(self._rule(rule, ruleset, n, op) for (rule, ruleset), n in counts.items())
         return self._fired[key]
 
-    def _rule(self, name: str, ruleset: str, matches: int) -> Fired:
+    def _rule(self, name: str, ruleset: str, matches: int, op: str) -> Fired:
         found = self.engine.rulebook.rule_file(name)
         if found is None:
             return Fired(name, "", "", 0, ruleset, matches)
         file, line = found
-        return Fired(name, f"{file.name}.egg", str(file.path), line, ruleset, matches)
+        facts = () if ruleset == "facts" else self.statements.asked_for(name, file, op)
+        return Fired(name, f"{file.name}.egg", str(file.path), line, ruleset, matches, facts)
 
     def why_not(self, name: str, statement: Statement) -> list[Miss]:
         """Why the rule `name` did not fire for what a statement was on the way, each shape once.

@@ -8,7 +8,9 @@ from pypto_rw.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A rule that matched: its name, its file and line (`path` "" for one that no file has), its ruleset, how often."""
+    """A rule that matched: its name, its file and line (`path` "" for one that no file has), its ruleset, how often.
+
+    `facts`: what the op's own file states of the op and the rule asks for, each as `file:line (fact)`."""
 
     name: str
     file: str
@@ -16,6 +18,7 @@ class Fired:
     line: int
     ruleset: str
     matches: int
+    facts: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:

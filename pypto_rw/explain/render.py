@@ -35,7 +35,13 @@ def _statement(found: Explanation, s: Statement) -> Iterator[str]:
     for rules, group in groupby(s.lines, key=_made):
         for line in group:
             yield _cut(f"  {line.number:>9} {line.text.strip()}")
-        yield from (f"{'':12}{rule.place}" for rule in rules)
+        for rule in rules:
+            yield from _rule(rule)
+
+
+def _rule(rule: Fired) -> Iterator[str]:
+    yield f"{'':12}{rule.place}"
+    yield from (f"{'':14}{fact}" for fact in rule.facts)
 
 
 def _questions(stage: str, questions: Iterable[Question]) -> Iterator[str]:
@@ -44,7 +50,7 @@ def _questions(stage: str, questions: Iterable[Question]) -> Iterator[str]:
             yield f"{'':12}{q.op} => {term}"
         for rule in q.rules:
             if rule.ruleset in _MADE.get(stage, ()) and not rule.name.startswith("stages/") and _told(q, rule):
-                yield f"{'':12}{rule.place}"
+                yield from _rule(rule)
         if not q.replaced:
             yield from (f"{'':12}refused by {rule}: {message}" for rule, message in q.refused)
 

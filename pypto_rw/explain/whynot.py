@@ -100,7 +100,7 @@ def _values(
     found: dict[str, tuple[str, ...]] = {}
     for part in parts(failed):
         sort = sorts.sort(part, known)
-        if part.text in found or sort in (None, "Unit", "bool"):
+        if part.text in found or sort in (None, "Unit", "bool") or (part.is_list and len(part.parts) == 1):
             continue
         assert sort is not None
         try:

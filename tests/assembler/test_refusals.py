@@ -29,7 +29,7 @@ UINT32, FP16 or FP32 on a2a3
     9 | {}
       | {}
   help: convert to INT16 with pl.cast before the operation, and the result back after it; or compile for a5
-  rule: tadd.elem
+  rule: instruction/tadd.egg:5 tadd.elem
 """
 
 
@@ -65,7 +65,7 @@ def test_check_without_the_assembler_is_content(kernel: Path, pypto_rw_command: 
 def test_the_api_returns_warnings_and_check_errors() -> None:
     lowered = pypto_rw.lower(KERNEL)
     assert [(d.code, d.rule, d.severity, d.span.line) for d in lowered.diagnostics] == [
-        ("ptoas-element-type", "tadd.elem", Severity.warning, 9)
+        ("ptoas-element-type", "instruction/tadd.egg:5 tadd.elem", Severity.warning, 9)
     ]
     assert pypto_rw.lower(KERNEL, assembler_checks=False).diagnostics == ()
     assert [(d.code, d.severity) for d in pypto_rw.check(KERNEL)] == [("ptoas-element-type", Severity.error)]
@@ -76,7 +76,7 @@ def test_the_api_returns_warnings_and_check_errors() -> None:
 def test_verify_finds_in_the_text_what_lower_finds() -> None:
     lowered = pypto_rw.lower(KERNEL)
     found = [d for d in pypto_rw.verify(lowered.mlir) if d.severity is Severity.error]
-    assert [(d.code, d.rule) for d in found] == [("ptoas-element-type", "tadd.elem")]
+    assert [(d.code, d.rule) for d in found] == [("ptoas-element-type", "instruction/tadd.egg:5 tadd.elem")]
     assert lowered.mlir.splitlines()[found[0].span.line - 1].lstrip().startswith("pto.tadd ")
 
 
@@ -119,5 +119,5 @@ module attributes {{pto.target_arch = "a2a3"}} {{
 }}
 """
     rules = [d.rule for d in pypto_rw.verify(text) if d.code.startswith("ptoas-")]
-    assert rules == ["tfillpad.alloc-rows tfillpad.shape"]
+    assert [r.partition(" ")[2] for r in rules] == ["tfillpad.alloc-rows tfillpad.shape"]
     assert [d.rule for d in pypto_rw.verify(text, ptoas="0.60") if d.code.startswith("ptoas-")] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from tests.conftest import ROOT, Run
 def test_show(op: str, pypto_rw_command: Run, snapshot: SnapshotAssertion) -> None:
     result = pypto_rw_command("rules", "show", op)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.replace(f"{ROOT}/", "") == snapshot
+    shown = re.sub(r"^(\S+\.egg:)\d+", r"\1N", result.stdout.replace(f"{ROOT}/", ""), flags=re.M)
+    assert shown == snapshot
 
 
 def test_show_names_the_nearest_op(pypto_rw_command: Run) -> None:

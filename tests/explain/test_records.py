@@ -20,7 +20,7 @@ class P:
             u = pl.cast(t, pl.BF16)
             pl.store(u, [0, 0], y)
 """
-KERNELS = sorted((ROOT / "tests" / "kernels").glob("*.pyir"))
+KERNELS = sorted((ROOT / "tests" / "kernels").glob("*.pyir"))[::3]  # each is run rule by rule
 
 
 def lowering(found: Explanation) -> list[tuple[int, str, list[str]]]:

@@ -20,8 +20,8 @@ def named(book: Rulebook, words: list[str], *, own: bool = False) -> list[str] |
     names = book.names()
     if not words:
         if own and len(book.folders) > 1:
-            mine = book.folders[:-1]
-            return [n for n in names if (f := book.file(n)) is not None and str(f.path).startswith(tuple(mine))]
+            mine = tuple(os.path.join(folder, "") for folder in book.folders[:-1])
+            return [n for n in names if (f := book.file(n)) is not None and str(f.path).startswith(mine)]
         return names
     wanted = [_name(word, book) for word in words]
     missing = [w for w in wanted if not any(n == w or n.startswith(f"{w}/") for n in names)]
