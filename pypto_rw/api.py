@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.allocation import needs_plan
+from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
@@ -25,6 +25,7 @@ from pypto_rw.unit import windows_and_contexts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pypto_rw.inspection import Inspection
     from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
@@ -66,6 +67,7 @@ def lower(
     functions: Sequence[str] | None = None,
     assembler_checks: bool = True,
     emit_tile_addr: bool | None = None,
+    inspection: Inspection | None = None,
 ) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
@@ -75,15 +77,16 @@ def lower(
     folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
     `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
     `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
+    `inspection` says which rules take part and is shown what they do; nothing of such a run is kept.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
     _require(target, planner, ptoas)
     addresses = planner != "ptoas" if emit_tile_addr is None else emit_tile_addr
-    settings = Settings(TARGETS[target], addresses, loc, reference, filename)
+    settings = Settings(TARGETS[target], addresses, loc, reference, filename, inspection=inspection)
     with paused():
-        whole = parse(source, filename=filename)
+        whole = _read(source, filename)
         chosen = _chosen(whole, functions, filename)
         unit = whole.functions if functions is not None else None
         return _compiled(
@@ -101,6 +104,7 @@ def stop_after(
     reference: bool = False,
     rules: Sequence[str | Path] = (),
     functions: Sequence[str] | None = None,
+    inspection: Inspection | None = None,
 ) -> Staged:
     """The module after the stage `stage` (pipeline.STAGES), as `.pyir`; other arguments as for `lower`.
 
@@ -110,12 +114,24 @@ def stop_after(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     _require(target, planner, ASSEMBLERS[0])
-    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename)
-    chosen = _chosen(parse(source, filename=filename), functions, filename)
+    settings = Settings(TARGETS[target], planner != "ptoas", False, reference, filename, inspection=inspection)
+    whole = _read(source, filename)
+    chosen = _chosen(whole, functions, filename)
     with paused(), _engine(settings, rules) as engine:
-        task = Task(engine, settings.target, planner, filename, source)
-        module, _ = _ready(chosen, settings, task, until=stage)
+        after = inspection.after if inspection is not None else None
+        task = Task(engine, settings.target, planner, filename, source, after=after)
+        module, _, _ = _ready_of(chosen, whole.functions, settings, task, until=stage)
     return Staged(write(module), tuple(task.notes), module, engine.rulebook)
+
+
+def _read(source: str, filename: str) -> ir.Module:
+    """The module of a text, its constants in their places."""
+    module = parse(source, filename=filename)
+    if not module.constants:
+        return module
+    from pypto_rw.front.constants import with_constants
+
+    return with_constants(module, filename=filename, source=source)
 
 
 def _chosen(module: ir.Module, functions: Sequence[str] | None, filename: str) -> ir.Module:
@@ -154,6 +170,30 @@ def _ready(
     return module, settings
 
 
+def _ready_of(
+    chosen: ir.Module,
+    unit: tuple[ir.Function, ...] | None,
+    settings: Settings,
+    task: Task,
+    *,
+    until: str | None = None,
+) -> tuple[ir.Module, tuple[ir.Function, ...] | None, Settings]:
+    """The chosen functions after the stages, all functions of the unit as far as they went through them, and the
+    settings they are printed with."""
+    if unit is None or len(unit) == len(chosen.functions):
+        module, settings = _ready(chosen, settings, task, until=until)
+        return module, unit, settings
+    from pypto_rw.tied import with_tied  # only a part of a module needs it
+
+    module, settings = _ready(with_tied(chosen, unit, task.engine.rulebook), settings, task, until=until)
+    done = {f.name: f for f in module.functions}
+    others = {f.name for f in unit} - {f.name for f in chosen.functions}
+    if any(done.get(f.name) != f for f in chosen.functions):  # the stages keep what runs on the host out of a unit
+        unit = tuple(f for f in unit if f.name in done or f.kind in DEVICE)
+    module = replace(module, functions=tuple(f for f in module.functions if f.name not in others))
+    return module, tuple(done.get(f.name, f) for f in unit), settings
+
+
 def _compiled(
     module: ir.Module,
     settings: Settings,
@@ -168,10 +208,12 @@ def _compiled(
     """A parsed module through the stages, as text, with what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
+    given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
-            task = Task(engine, settings.target, planner, settings.filename, source)
-            module, settings = _ready(module, settings, task)
+            after = settings.inspection.after if settings.inspection is not None else None
+            task = Task(engine, settings.target, planner, settings.filename, source, after=after)
+            module, unit, settings = _ready_of(module, unit, settings, task)
             text, printed = lower_module(module, engine, settings, source, unit=unit)
             found = assembler_warnings(
                 printed,
@@ -184,11 +226,41 @@ def _compiled(
             )
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
-        return Lowered(text, (*task.notes, *found), module, engine.rulebook)
+        shared = _shared_bytes(module, given, settings, engine) if given else []
+        return Lowered(text, (*task.notes, *shared, *found), module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def _shared_bytes(module: ir.Module, given: set[str], settings: Settings, engine: Engine) -> list[Diagnostic]:
+    """Warnings of tiles that are needed at once and share bytes, in the functions that came with their addresses."""
+    from pypto_rw.colive import suspect
+
+    def in_place(op: str) -> bool:
+        signature = engine.rulebook.signature(op)
+        return signature is not None and (signature.trait("inherits") or signature.trait("in-place")) is not None
+
+    functions = (f for f in module.functions if f.name in given)
+    found = tuple(f for f in functions if suspect(f, in_place, addresses=settings.addresses))
+    if not found:
+        return []
+    from pypto_rw.memory.verify import verify_plan  # a right plan does without
+
+    wrong = verify_plan(
+        replace(module, functions=found),
+        planner="pypto" if settings.addresses else "ptoas",
+        target=settings.target,
+        rulebook=engine.rulebook,
+        filename=settings.filename,
+    )
+    help = "give the two tiles addresses that do not overlap"
+    return [
+        replace(d, code="overlapping-live-tiles", help=help, severity=Severity.warning)
+        for d in wrong
+        if d.code == "plan-overlap"
+    ]
 
 
 def build(
@@ -243,7 +315,7 @@ def build(
         Path() if filename.startswith("<") else Path(filename).absolute().parent,
         progress,
     )
-    return wrapper.build(parse(source, filename=filename), source, Path(output), plan)
+    return wrapper.build(_read(source, filename), source, Path(output), plan)
 
 
 def _accepted(
@@ -297,7 +369,8 @@ def check(
     printed = "pypto" if addresses else "ptoas"  # the verifier asks whether tiles have addresses
     found = verified(lowered.mlir, target=TARGETS[target], planner=printed, ptoas=ptoas, filename=filename)
     told = {d.span.line for d in lowered.diagnostics}
-    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told)
+    same = {d.code for d in lowered.diagnostics} & {"overlapping-live-tiles"}  # told where the tile is written
+    more = (d for d in at_author(found, lowered.mlir, source) if d.span.line not in told and d.code not in same)
     every = sorted([*lowered.diagnostics, *more], key=lambda d: (d.span.line, d.span.column))
     return as_errors(every)
 
@@ -346,6 +419,11 @@ _engines: dict[tuple[str, ...], tuple[str, Engine]] = {}
 _MOST_SHAPES = 20_000  # an engine may remember
 
 
+def forget() -> None:
+    """Drop the engines that are kept for the next call. The thread that made them must do it."""
+    _engines.clear()
+
+
 @contextmanager
 def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]:
     """An engine that nobody else uses meanwhile, for the rules as they are now."""
@@ -353,6 +431,14 @@ def _engine(settings: Settings, rules: Sequence[str | Path]) -> Iterator[Engine]
         "(addresses)" if settings.addresses else "(no-addresses)",
         "(as-reference)" if settings.reference else "(as-specified)",
     )
+    if (shown := settings.inspection) is not None:
+        rulebook = Rulebook(tuple(rules))
+        shown.selection.require(rulebook)
+        shown.engine = Engine(
+            rulebook, target=settings.target, facts=facts, selection=shown.selection, watch=shown.watch
+        )
+        yield shown.engine
+        return
     folders = tuple(os.fspath(f) for f in rules)
     key = (*folders, settings.target, *facts)
     known = state(folders)

@@ -4,7 +4,7 @@
                                           pld.tile.put(dst, peer, src, stage)
 
 A stage has the last axis of the transfer along its columns and all others along its rows, each no more than its chunk.
-What has no fixed form here (ring allreduce, all_to_all_v) is refused by name. Source: distributed.md §1, §4.3, §8.
+What has no fixed form here (all_to_all_v) is refused by name. Source: distributed.md §1, §4.3, §8.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
-from pypto_rw import collectives, ir
+from pypto_rw import collectives, ir, ring
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.records import fields, is_dataclass, replace
 from pypto_rw.shapes import Refused
@@ -196,10 +196,38 @@ class _Expansion:
             "cols": shape[-1] if shape else 1,
         }
         known |= {k: v.id for k, v in (("bell", a.get("signal")), ("x", a.get("input"))) if isinstance(v, ir.Name)}
-        template = _TEMPLATES[op](call, a, t, shape, known)
+        in_a_ring = op == "allreduce" and self._in_a_ring(call, a)
+        template = self._ring(call, a, t, known, prod(shape)) if in_a_ring else _TEMPLATES[op](call, a, t, shape, known)
         yield from self._parsed(template, known, target.id)
         if isinstance(stmt, ir.Assign) and stmt.targets != (target.id,):
             yield ir.Assign(stmt.targets, stmt.type, target)
+
+    def _in_a_ring(self, call: ir.Call, a: dict[str, ir.Expr]) -> bool:
+        mode = a.get("mode", ir.Str("mesh"))
+        if mode not in (ir.Str("mesh"), ir.Str("ring")):
+            raise Refused("no-expansion", f"{call.callee}: mode must be 'mesh' or 'ring'", call.span)
+        return mode == ir.Str("ring")
+
+    def _ring(self, call: ir.Call, a: dict[str, ir.Expr], t: ir.TensorType, known: dict[str, Any], count: int) -> str:
+        if t.dtype is not ir.DType.FP32:
+            raise Refused(
+                "operand-dtype",
+                f"{call.callee} in a ring takes FP32; got {t.dtype.value}",
+                call.span,
+                "use mode='mesh', or convert to FP32",
+            )
+        bell = self._tensor(call, a, "signal", window=True).shape
+        ranks = bell[-1].value if len(bell) == 2 and isinstance(bell[-1], ir.Int) else 0
+        if ranks < 2 or bell[0] != ir.Int(2 * (ranks - 1)):
+            shown = ", ".join(str(d.value) if isinstance(d, ir.Int) else "?" for d in bell)
+            raise Refused(
+                "ring-signal",
+                f"{call.callee}: the signal of a ring of R ranks has the shape [2 * (R - 1), R]; got [{shown}]",
+                call.span,
+                "one row for each step: [2, 2] for two ranks, [6, 4] for four",
+            )
+        known["count"] = count
+        return ring.allreduce(count, ranks, ring.chunk_of(count, ranks, 4, collectives.CHUNK))
 
     def _parsed(self, template: str, known: dict[str, Any], target: str) -> tuple[ir.Stmt, ...]:
         """Statements of a template; names it leaves open are local and new."""
@@ -253,8 +281,6 @@ def _scatter(call: ir.Call, a: dict[str, ir.Expr], t: ir.TensorType, shape: list
 
 
 def _allreduce(call: ir.Call, a: dict[str, ir.Expr], t: ir.TensorType, shape: list[int], known: dict[str, Any]) -> str:
-    if a.get("mode", ir.Str("mesh")) != ir.Str("mesh"):
-        raise Refused("no-expansion", f"{call.callee}: only mode='mesh' has a form inside a kernel", call.span)
     if t.dtype not in (ir.DType.FP16, ir.DType.FP32):
         raise Refused("operand-dtype", f"{call.callee} takes FP16 or FP32; got {t.dtype.value}", call.span)
     count, size = prod(shape), 2 if t.dtype is ir.DType.FP16 else 4

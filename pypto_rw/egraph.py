@@ -11,12 +11,17 @@ import logging
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
 from pypto_rw.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
+
+if TYPE_CHECKING:
+    from pypto_rw.selection import Selection
+    from pypto_rw.watching import Firing, Watch
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
@@ -40,10 +45,23 @@ class EGraph:
 
     Raises CompileError for a rule file that egglog does not take, at the file's line."""
 
-    def __init__(self, rulebook: Rulebook, *, target: str, facts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        *,
+        target: str,
+        facts: tuple[str, ...] = (),
+        selection: Selection | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.rulebook = rulebook
-        self.watch = False  # whether to note the names of rules that match
-        self.matched: set[str] = set()
+        self.watch = watch  # what notes the rules that match
+        self._selection = selection
+        self._alone_in: dict[str, list[str]] = {}  # rulesets of one rule each, by the ruleset they are of
+        self._first: tuple[frozenset[str], frozenset[str]] | None = None  # what `restart` comes back to
+        self._count = 0  # shapes and questions, where `restart` forgets them
+        self._probes = 0
+        self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
         self._graph = self._bindings.EGraph()
         self._span = self._bindings.EgglogSpan(self._bindings.SrcFile("loader", "x"), 0, 1)
@@ -75,12 +93,12 @@ class EGraph:
         Questions are forgotten a few at a time: to forget costs as much as ten answers."""
         self.load("core/stages")
         with _told():
-            if not self._asked:
+            if not self._asked and self._first is None:
                 self._text("(push)")
-            number, self._asked = self._asked, self._asked + 1
+            number = self._numbered(1) if self._first is not None else self._asked
+            self._asked += 1
             self._include_text("\n".join(_facts(types, [shape], "question", number)))
-            for ruleset in ("facts", "deduce", "check", "legalize"):
-                self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
+            self._question()
             deduced = self._table("deduced-of").get(number)
             findings = [(*finding,) for (_, k, *finding), _ in self._rows("report") if k == number]
             legal = sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == number), key=str)
@@ -90,32 +108,116 @@ class EGraph:
 
     def _forget(self) -> None:
         """Forget what was asked."""
-        if self._asked:
-            self._asked = 0
+        if self._asked and self._first is None:
             self._text("(pop)")
+        self._asked = 0
+
+    @contextlib.contextmanager
+    def examined(self, types: Sequence[str], shape: str, *, asked: bool) -> Iterator[list[Firing]]:
+        """The rules that match for one shape, in order; while it is open, `bindings` may look at what they made.
+
+        `asked`: as a question of the stages before planning, else as a shape to lower."""
+        from pypto_rw.watching import Watch  # a plain run watches nothing
+
+        self.load("core/stages")
+        self._forget()
+        self._settle()
+        watch, self.watch = self.watch, Watch()
+        self._text("(push)")
+        try:
+            with _told():
+                number = self._numbered(1)
+                self._include_text("\n".join(_facts(types, [shape], "question" if asked else "shape", number)))
+                (self._question if asked else self._run)()
+            yield self.watch.firings
+        finally:
+            self._text("(pop)")
+            self.watch = watch
+
+    def bindings(self, conditions: str, values: Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
+        """The values, each (expression, sort), in every match of a rule's conditions; within `examined`.
+
+        ValueError where the conditions, taken alone, are no rule's."""
+        self._probes += 1
+        name = f"probe-{self._probes}"
+        columns = [f"v{k}-{name}" for k in range(len(values))]
+        bound = " ".join(f"(= {c} {expression})" for c, (expression, _) in zip(columns, values, strict=True))
+        text = (
+            f"(relation {name} ({' '.join(sort for _, sort in values)})) (ruleset {name}-rules)"
+            f" (rule ({conditions} {bound}) (({name} {' '.join(columns)})) :ruleset {name}-rules)"
+            f" (run {name}-rules 1)"
+        )
+        try:
+            self._text(text)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise ValueError(str(error)) from None
+        return [key[1:] for key, _ in self._rows(name)]
+
+    @property
+    def files(self) -> list[str]:
+        """Names of the rule files that are loaded."""
+        return sorted(self._loaded)
+
+    def _settle(self) -> None:
+        """Run all rules without a shape, so that only what a shape brings about is noted afterwards."""
+        if self._settled != len(self._loaded):
+            watch, self.watch = self.watch, None
+            self._run()
+            self.watch, self._settled = watch, len(self._loaded)
+
+    def _question(self) -> None:
+        for ruleset in ("facts", "deduce", "check", "legalize"):
+            self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
 
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
         with _told():
             self._forget()
-            self._text("(push)")
-            self._include_text("\n".join(_facts(types, shapes, "shape")))
+            first = self._numbered(len(shapes))
+            if self._first is None:  # else `restart` forgets them, which is rarer
+                self._text("(push)")
+            self._include_text("\n".join(_facts(types, shapes, "shape", first)))
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
             findings: dict[int, list[tuple[str, Term, str, str]]] = {}
             for (_, k, *finding), _ in self._rows("report"):
                 findings.setdefault(k, []).append((*finding,))
-            self._text("(pop)")
+            if self._first is None:
+                self._text("(pop)")
         return [
             Derived(
                 None if (c := code.get(k)) is None or _has_unextractable(c) else c,
                 deduced.get(k),
                 tuple(_distinct(findings.get(k, ()))),
             )
-            for k in range(len(shapes))
+            for k in range(first, first + len(shapes))
         ]
 
+    def _numbered(self, count: int) -> int:
+        """The first of so many numbers that no shape or question has that is remembered."""
+        if self._first is None:
+            return 0
+        first, self._count = self._count, self._count + count
+        return first
+
     # -------------------------------------------------------------------------------- rules
+
+    def restart(self) -> None:
+        """Forget all files but those it was made with; ten times as fast as another e-graph."""
+        if self._first is None:
+            raise InternalError("an e-graph that keeps no beginning cannot restart")
+        self._forget()
+        self._text("(pop)")
+        self._loaded, self._forms = set(self._first[0]), set(self._first[1])
+        self._settled = -1
+        self._text("(push)")
+
+    def keep_beginning(self) -> None:
+        """From here on `restart` comes back to this."""
+        self._first = (frozenset(self._loaded), frozenset(self._forms))
+        self._text("(push)")
 
     def load(self, name: str) -> None:
         """Load a rule file and what it requires, once."""
@@ -135,7 +237,13 @@ class EGraph:
         self._declare(file)
         try:
             with _quiet():
-                self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
+                text = self._selection.text(file) if self._selection is not None else None
+                if self.watch is not None and self.watch.timed:
+                    text = self._one_by_one(text or file.text)
+                if text is None:
+                    self._graph.run_program(self._bindings.Include(self._span, str(file.path)))
+                else:
+                    self._include_text(text)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
@@ -216,14 +324,37 @@ class EGraph:
         command = self._command(ruleset)
         for _ in range(_LIMIT):
             report = self._graph.run_program(command)[0].report
-            if self.watch:
-                self.matched.update(r for r, n in report.num_matches_per_rule.items() if n)
-            if not report.updated:
+            updated = report.updated
+            if self.watch is not None:
+                self.watch.runs += 1
+                self.watch.note(ruleset, report.num_matches_per_rule)
+                updated |= self._timed(ruleset, self.watch)
+            if not updated:
                 return
             if after is not None:
                 self._saturate(after)
         matches = report.num_matches_per_rule
         raise self._endless(max(sorted(matches), key=lambda rule: matches[rule], default="?"))
+
+    def _one_by_one(self, text: str) -> str:
+        """A file's text with every rule in a ruleset of its own, so that it can be timed."""
+        from pypto_rw.ruletext import one_by_one
+
+        text, moved = one_by_one(text, sum(map(len, self._alone_in.values())))
+        for ruleset, own in moved:
+            self._alone_in.setdefault(ruleset, []).append(own)
+        return text
+
+    def _timed(self, ruleset: str, watch: Watch) -> bool:
+        """One round of each rule of a ruleset that is run alone; whether one changed anything."""
+        updated = False
+        for own in self._alone_in.get(ruleset, ()):
+            command = self._command(own)
+            start = time.perf_counter()
+            report = self._graph.run_program(command)[0].report
+            watch.note(ruleset, report.num_matches_per_rule, time.perf_counter() - start)
+            updated |= report.updated
+        return updated
 
     def _command(self, ruleset: str) -> Any:
         if ruleset not in self._commands:

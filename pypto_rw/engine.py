@@ -8,6 +8,8 @@ said is kept between processes, so that a kernel of known shapes needs no e-grap
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pypto_rw.records import dataclass
@@ -17,6 +19,8 @@ from pypto_rw.template import Template, compile_code
 
 if TYPE_CHECKING:
     from pypto_rw.egraph import EGraph
+    from pypto_rw.selection import Selection
+    from pypto_rw.watching import Firing, Watch
 
 Term = tuple[Any, ...]
 
@@ -56,7 +60,8 @@ class Engine:
     """The rules for one target; remembers every shape it has rewritten.
 
     `facts` are further egglog facts that hold for the whole run, e.g. `(addresses)`. `shelf`: where what the
-    rules said of a shape is kept between processes. `watch`: note which rules match."""
+    rules said of a shape is kept between processes. `selection`: which rules take part (a shelf would not know).
+    `watch` notes which rules match."""
 
     def __init__(
         self,
@@ -65,10 +70,12 @@ class Engine:
         target: str,
         facts: tuple[str, ...] = (),
         shelf: Shelf | None = None,
-        watch: bool = False,
+        selection: Selection | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.rulebook = rulebook
-        self.target, self._facts, self._watch = target, facts, watch
+        self.watch = watch
+        self.target, self._facts, self._selection = target, facts, selection
         self._shelf = shelf
         self._graph: EGraph | None = None
         self.type_terms: dict[
@@ -164,10 +171,34 @@ class Engine:
         """What the rules said of a shape that went through `rewrite`."""
         return self._results[shape]
 
+    def shapes(self) -> list[str]:
+        """Every shape that is remembered, in the order it came."""
+        return list(self._results)
+
+    def restart(self) -> None:
+        """Forget every shape and every op, but not the core of the rules."""
+        if self._graph is not None:
+            self._graph.restart()
+        for known in (self._ops, self._types, self._type_texts, self._results, self._answers, self.type_terms):
+            known.clear()
+
+    def keep_beginning(self) -> None:
+        """Make `restart` possible."""
+        self._egraph().keep_beginning()
+
+    def load_file(self, name: str) -> None:
+        """Load a rule file that belongs to no op."""
+        self._egraph().load(name)
+
     @property
     def size(self) -> int:
         """How many shapes are remembered."""
         return len(self._results) + len(self._answers)
+
+    @property
+    def asked(self) -> int:
+        """How many questions of the stages before planning are remembered."""
+        return len(self._answers)
 
     def save(self) -> None:
         """Keep what this process learned for the next one, and not too much for itself."""
@@ -176,9 +207,19 @@ class Engine:
         if self._shelf is not None:
             self._shelf.save()
 
-    def fired(self) -> frozenset[str]:
-        """Names of the rules that matched something in the last `rewrite`s; of an engine made with `watch`."""
-        return frozenset(self._graph.matched) if self._graph is not None else frozenset()
+    @contextmanager
+    def examined(
+        self, shape: str, *, asked: bool, files: tuple[str, ...] = ()
+    ) -> Iterator[tuple[list[Firing], EGraph]]:
+        """The rules that match for one shape alone, in order, and the e-graph that holds what they made.
+
+        The rule files `files` take part too."""
+        graph = self._egraph()
+        self._load_known(graph)
+        for name in files:
+            graph.load(name)
+        with graph.examined(self._type_texts, shape, asked=asked) as firings:
+            yield firings, graph
 
     def rule_place(self, rule: str) -> str:
         """`file:line name` of a rule, the file relative to its rules folder."""
@@ -210,8 +251,9 @@ class Engine:
         if self._graph is None:
             from pypto_rw.egraph import EGraph
 
-            self._graph = EGraph(self.rulebook, target=self.target, facts=self._facts)
-            self._graph.watch = self._watch
+            self._graph = EGraph(
+                self.rulebook, target=self.target, facts=self._facts, selection=self._selection, watch=self.watch
+            )
         return self._graph
 
     def _owner(self, shape: str) -> str:

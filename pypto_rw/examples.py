@@ -14,6 +14,7 @@ from pypto_rw.rulebook import Rulebook, RuleFile
 from pypto_rw.syntax import parse, write
 from pypto_rw.unit import surroundings_of
 from pypto_rw.walk import Walker
+from pypto_rw.watching import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +88,41 @@ class Runner:
         self.rulebook = rulebook
         self._engines: dict[tuple[str, ...], Engine] = {}
         self._file: RuleFile | None = None
-        self._fired: set[str] = set()
+        self.watch = Watch()
 
     def run(self, example: Example) -> Iterator[Outcome]:
         """Run an example on each of its targets."""
-        if example.file is not self._file:  # an engine is slower the more shapes it holds
-            self._fired |= self.fired()
-            self._engines.clear()
-            self._file = example.file
+        self.start(example.file)
         for target in example.targets:
             try:
                 yield Outcome(example, target, _one(example, self, target))
             except CompileError as error:
+                self._engines.clear()  # one that could not load a file is of no more use
                 yield Outcome(example, target, f"cannot be read: {error}")
+
+    def start(self, file: RuleFile) -> None:
+        """Forget what other files' examples have made: an engine is slower the more shapes it holds."""
+        if file is not self._file:
+            for engine in self._engines.values():
+                engine.restart()
+            self._file = file
 
     def fired(self) -> frozenset[str]:
         """Names of the rules that matched in any example so far."""
-        return frozenset(self._fired).union(*(e.fired() for e in self._engines.values()))
+        return frozenset(self.watch.matches)
+
+    def shapes(self) -> Iterator[tuple[Engine, str]]:
+        """Every shape that the examples of the present file have made, with its engine."""
+        for engine in self._engines.values():
+            for shape in engine.shapes():
+                yield engine, shape
 
     def engine(self, target: str, facts: tuple[str, ...]) -> Engine:
         """The engine for a target and mode."""
         key = (target, *facts)
         if key not in self._engines:
-            self._engines[key] = Engine(self.rulebook, target=target, facts=facts, watch=True)
+            self._engines[key] = Engine(self.rulebook, target=target, facts=facts, watch=self.watch)
+            self._engines[key].keep_beginning()
         return self._engines[key]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from pypto_rw import ir, mlir
 from pypto_rw.checks import unit_findings
@@ -21,6 +22,9 @@ from pypto_rw.shapes import Refused
 from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
 from pypto_rw.walk import Walker
 
+if TYPE_CHECKING:
+    from pypto_rw.inspection import Inspection
+
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 
 
@@ -28,7 +32,8 @@ DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 class Settings:
     """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
     `reference`: non-finite constants print as the reference build prints them; `marks`: the text is from before the
-    fences and cache marks between ranks were added, so that the reference's text has them too."""
+    fences and cache marks between ranks were added, so that the reference's text has them too; `inspection` is shown
+    how the text came to be."""
 
     target: str
     addresses: bool
@@ -36,6 +41,7 @@ class Settings:
     reference: bool
     filename: str
     marks: bool = False
+    inspection: Inspection | None = None
 
 
 def lower_module(
@@ -95,6 +101,8 @@ def lower_module(
         filename=settings.filename,
     )
     templates = _Templates(engine)
+    if settings.inspection is not None:
+        settings.inspection.wanted = templates.wanted
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
@@ -116,7 +124,10 @@ def lower_module(
         kernel = DEVICE[f.function.kind or ""]
         printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
     text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
-    return "\n".join([*text, "}"]) + "\n", printed
+    text.append("}")
+    if settings.inspection is not None:
+        settings.inspection.lines = text
+    return "\n".join(text) + "\n", printed
 
 
 def _checked_windows(
@@ -188,7 +199,7 @@ def print_walked(
         if isinstance(p.type, ir.TileType)
     ]
     templates = _Templates(engine)
-    for instance, span in _instances(walked.body):
+    for instance, span in (*_instances(walked.body), *walked.regions):
         templates.want(instance, span, walked.function.name)
     for instance in (*params, *given):
         templates.want(instance, walked.function.span, walked.function.name)
@@ -286,6 +297,14 @@ def _instances(body: Iterable[Node]) -> Iterator[tuple[Instance, Span]]:
                 yield from _instances(node.orelse or [])
 
 
+def _emitter(settings: Settings) -> Emitter:
+    if settings.inspection is None:
+        return Emitter(reference=settings.reference)
+    from pypto_rw.inspection import TracingEmitter  # a plain run traces nothing
+
+    return TracingEmitter(reference=settings.reference)
+
+
 class _Printer:
     """Text of one walked function."""
 
@@ -297,7 +316,7 @@ class _Printer:
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
-        self.emitter = Emitter(reference=settings.reference)
+        self.emitter = _emitter(settings)
         self.emitter.distinct.planned = settings.addresses
         if settings.reference:
             self.emitter.wishes.update(second_names(self.function.body))

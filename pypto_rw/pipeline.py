@@ -18,7 +18,9 @@ from pypto_rw.records import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote."""
+    """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote.
+
+    `after` is shown the module after each stage."""
 
     engine: Engine
     target: str
@@ -26,6 +28,7 @@ class Task:
     filename: str = "<string>"
     source: str = ""
     notes: list[Diagnostic] = field(default_factory=list)
+    after: Callable[[str, ir.Module], None] | None = None
 
 
 def types(module: ir.Module, task: Task) -> ir.Module:
@@ -74,6 +77,8 @@ def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module
     """The module after the stages, or after the stage `until`. Raises CompileError for a refused module."""
     for name, stage in STAGES.items():
         module = stage(module, task)
+        if task.after is not None:
+            task.after(name, module)
         if name == until:
             break
     return module

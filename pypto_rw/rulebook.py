@@ -121,7 +121,7 @@ class Usage:
 
     positional: tuple[Parameter, ...]
     names: frozenset[str]
-    required: tuple[str, ...]
+    required: tuple[Parameter, ...]
     stands_in: dict[str, str]
     spaces: tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -133,7 +133,7 @@ def _usage(signature: Signature) -> Usage:
     return Usage(
         tuple(p for p in written if not p.keyword),
         frozenset(p.name for p in written),
-        tuple(p.name for p in written if p.default is None),
+        tuple(p for p in written if p.default is None),
         {p.name: p.default for p in signature.parameters if p.default is not None and p.default in every},
         tuple((p.name, tuple(w.split("|"))) for p, w in zip(signature.parameters, reads, strict=False) if w != "-"),
     )
@@ -239,6 +239,10 @@ class Rulebook:
 
     def names(self) -> list[str]:
         """Names of all files on the search path, sorted."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> list[str]:
         from pathlib import Path
 
         folders = map(Path, self.folders)
@@ -263,14 +267,19 @@ class Rulebook:
         return only or ("a2a3", "a5")
 
     def rule_place(self, rule: str) -> str:
-        """`file:line name` of a rule; a rule is named after its file, or stands in one of the core files."""
+        """`file:line name` of a rule."""
+        found = self.rule_file(rule)
+        return f"{found[0].name}.egg:{found[1]} {rule}" if found else rule
+
+    def rule_file(self, rule: str) -> tuple[RuleFile, int] | None:
+        """File and line of a rule; a rule is named after its file, or stands in one of the core files."""
         head = rule.split("/", 1)[0]
         likely = (head.replace(".", "/"), f"core/{head}")
-        for name in (*likely, *(n for n in self.names() if n.startswith("core/"))):
+        for name in (*likely, *(n for n in self.names() if n.startswith(("core/", "target/")))):
             file = self.file(name)
             if file is not None and rule in file.rule_lines:
-                return f"{name}.egg:{file.rule_lines[rule]} {rule}"
-        return rule
+                return file, file.rule_lines[rule]
+        return None
 
     def nearest(self, op: str) -> list[str]:
         """The three ops with the most similar names."""

@@ -5,6 +5,7 @@ Sources: control-and-scalars.md §6.7 (dtypes)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import gcd
 
 from pypto_rw.ir import Binary, Bool, Cast, DType, Expr, Float, Int, Name, ScalarType, Type, Unary
 
@@ -104,6 +105,22 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
         case Binary():
             return _binary(expr.op, bounds(expr.left, known), bounds(expr.right, known))
     return _ANY
+
+
+def divisor(expr: Expr, known: Mapping[str, int]) -> int:
+    """A number that divides every value `expr` can take, as far as those of its variables tell; 0 for what is 0."""
+    match expr:
+        case Int():
+            return abs(expr.value)
+        case Name():
+            return known.get(expr.id, 1)
+        case Cast():
+            return divisor(expr.operand, known)
+        case Binary(op="+" | "-"):
+            return gcd(divisor(expr.left, known), divisor(expr.right, known))
+        case Binary(op="*"):
+            return divisor(expr.left, known) * divisor(expr.right, known)
+    return 1
 
 
 def _binary(op: str, a: Bounds, b: Bounds) -> Bounds:

@@ -27,6 +27,11 @@ _RANGES = {
     for d in ir.DType
     if (w := int("".join(c for c in d.value if c.isdigit()) or "0")) and "INT" in d.value
 }
+_WAY_IN = {  # how what an operand must be comes to be
+    "tile": "for example with pl.load, if it is a tile",
+    "tensor": "or pass it as a parameter, if it is a tensor",
+}
+_DIVISIONS = frozenset({"/", "//", "%"})
 NONE_TERMS = {
     "Operand": "(none)",
     "Operands": "(vec-empty)",
@@ -46,7 +51,9 @@ NONE_TERMS = {
 class Window(NamedTuple):
     """What a window looks at: the source's handle, two offsets, the columns and the bytes of the whole tile.
 
-    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy."""
+    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy,
+    3 as 1, and it may begin inside 32 bytes, where no vector operand begins. `begins`: how far behind the start of an
+    allocation it begins, in bits: a constant, and a number that divides the rest."""
 
     handle: object
     row: ir.Expr
@@ -54,6 +61,7 @@ class Window(NamedTuple):
     columns: int
     bytes: object
     memory: int = 0
+    begins: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,8 @@ class Value:
     """What is known of a variable.
 
     `place`: (allocation, byte range, handle), each a hashable identity, or None. `origin`: how the value came
-    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is."""
+    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is.
+    `divisor`: a number that divides a scalar."""
 
     type: ir.Type
     place: tuple[object, object, object] | None = None
@@ -71,6 +80,7 @@ class Value:
     bounds: Bounds = (-WIDE, WIDE)
     view: str | None = None
     root: str | None = None
+    divisor: int = 1
 
 
 class Refused(Exception):
@@ -195,6 +205,10 @@ class Shaper:
                 return self._not_scalar(expr.left if left is None else expr.right)
             case ir.Call():
                 return Refused("nested-call", f"the call {expr.callee} must be a statement of its own here", expr.span)
+            case ir.Str():
+                return Refused("not-a-scalar", f"a scalar is needed here, but {expr.value!r} is a text")
+            case ir.Tuple():
+                return Refused("not-a-scalar", f"a scalar is needed here, but this is a list of {len(expr.items)}")
         return Refused("not-a-scalar", "a scalar is needed here")
 
     def scalar(self, expr: ir.Expr) -> Operand:
@@ -225,12 +239,21 @@ class Shaper:
                         expr.span,
                         "multiply instead",
                     )
+                self.require_divisor(expr)
                 return self.operator(op, (expr.left, expr.right), self.dtype(expr))
             case ir.Unary():
                 return self.operator(UNARY[expr.op], (expr.operand,), self.dtype(expr))
             case ir.Cast():
                 return self.operator("cast", (expr.operand,), expr.dtype)
         raise self._not_scalar(expr)
+
+    def require_divisor(self, expr: ir.Binary) -> None:
+        """Refused where an integer is divided by the constant 0."""
+        divisor = self.resolved(expr.right)
+        if expr.op in _DIVISIONS and isinstance(divisor, ir.Int) and divisor.value == 0:
+            raise Refused(
+                "division-by-zero", f"the right side of {expr.op} is 0", expr.span, "divide by a number other than 0"
+            )
 
     def operator(self, name: str, operands: tuple[ir.Expr, ...], result: ir.DType) -> Instance:
         """Instance of the scalar operator `name`."""
@@ -460,7 +483,7 @@ class Shaper:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
             if p.default is None:
-                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span)
+                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p))
             return _default_term(p)
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
@@ -477,7 +500,7 @@ class Shaper:
                 for e in expr.items:
                     e = self.resolved(e)
                     if not isinstance(e, ir.Int) or e.value <= 0:
-                        what = e.value if isinstance(e, ir.Int) else "a run-time value"
+                        what = e.value if isinstance(e, ir.Int | ir.Float) else "a run-time value"
                         raise Refused(
                             "shape-constant",
                             f"{call.callee}: every element of {p.name} must be a positive constant; got {what}",
@@ -508,7 +531,7 @@ class Shaper:
     def _operand_term(self, key: _Key, p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
         found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
         if isinstance(expr, ir.Name) and found is None:
-            raise undefined(expr.id)
+            raise undefined(expr.id, _WAY_IN.get(p.kind, ""))
         kind = kind_of(found.type) if found is not None else "scalar"
         if p.kind != "any" and kind != _WIDER.get(p.kind, p.kind):
             got = (
@@ -722,14 +745,14 @@ def _vec(items: list[str]) -> str:
     return f"(vec-of {' '.join(items)})" if items else "(vec-empty)"
 
 
-def undefined(name: str) -> Refused:
-    """Refusal of a name without a definition."""
+def undefined(name: str, help: str = "") -> Refused:
+    """Refusal of a name without a definition; `help` where it need not be a scalar."""
     if name.endswith("__FREE_VAR"):
         return Refused("undefined-name", f"{name} has no definition: the dump was printed from malformed IR")
     refused = Refused(
         "undefined-name",
         f"cannot materialize symbol {name}: it has no definition",
-        help=f"define {name} before its use, or pass it as a parameter {name}: pl.Scalar[pl.INDEX]",
+        help=f"define {name} before its use, {help or f'or pass it as a parameter {name}: pl.Scalar[pl.INDEX]'}",
     )
     refused.name = name
     return refused
@@ -754,10 +777,22 @@ def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
         if name in bound:
             raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
         bound[name] = value
-    for name in usage.required:
-        if name not in bound:
-            raise Refused("operand-count", f"{call.callee} needs {name}", call.span, _takes(signature))
+    for p in usage.required:
+        if p.name not in bound:
+            raise Refused(
+                "operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p) or _takes(signature)
+            )
     return bound
+
+
+def _scratch_help(p: Parameter) -> str:
+    """How to make the operand, where it is a tile that an op only computes in."""
+    if p.kind != "tile" or not p.name.startswith("tmp"):
+        return ""
+    return (
+        "make a tile for it to compute in, of the shape and dtype of the operand: "
+        f"{p.name} = pl.create_tile([16, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec)"
+    )
 
 
 def _takes(signature: Signature) -> str:

@@ -86,13 +86,8 @@ class Shelf:
 def state(folders: Sequence[str]) -> str:
     """A name for the rules in `folders`, the user's, before the built-in ones.
 
-    The compiler's own files are looked at once a process, unless `look_again`."""
+    The compiler's own files are looked at once a process."""
     return stored.digest(_own(), *(stamp(f, ".egg") for f in folders)) if folders else _own()
-
-
-def look_again() -> None:
-    """The built-in rules may have changed: look at their files for the next compilation."""
-    _own.cache_clear()
 
 
 @cache

@@ -31,7 +31,7 @@ from pypto_rw.nodes import (
 from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
+from pypto_rw.shapes import FLOATS, Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings, contexts_of, windows_and_contexts
 
@@ -591,6 +591,14 @@ class Walker:
                 help="give the second tile a name of its own",
             )
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
+        if offset is not None and not isinstance(offset, ir.Int):
+            dtype = self.shaper.dtype(offset)
+            if dtype in FLOATS or dtype is ir.DType.BOOL:
+                raise Refused(
+                    "memref-offset",
+                    f"the byte offset of {name} must be an integer; its dtype is {dtype.value}",
+                    help="write the offset in bytes: pl.const(4096, pl.INT64)",
+                )
         identity = self._identity(memref)
         if name in self.redirected:
             handle: object = self.redirected[name]
@@ -617,8 +625,10 @@ class Walker:
     def _alloc(self, name: str, value: Value) -> Instance:
         """What declares a tile's handle: its allocation, or a slot of a region."""
         t = value.type
-        if isinstance(t, ir.TileType) and t.memref is not None and t.memref.base in self.regions:
-            return self.shaper.slot(f"{t.memref.base}_mb", name, t)
+        memref = t.memref if isinstance(t, ir.TileType) else None
+        if memref is not None and memref.base in self.regions and memref.slot is not None:  # a view selects none
+            assert isinstance(t, ir.TileType)
+            return self.shaper.slot(f"{memref.base}_mb", name, t)
         return self.shaper.alloc(name, value)
 
     # ---------------------------------------------------------------------------- regions

@@ -158,6 +158,10 @@ def test_fmt_does_not_lose_remarks(tmp_path: Path, pypto_rw_command: Run) -> Non
         assert result.stderr.startswith("pypto-rw: k.pyir: not rewritten, ")
     else:
         assert '"""Halves."""' in kept and "# why" in kept
+    shown = pypto_rw_command("fmt", "k.pyir", cwd=tmp_path)
+    lost = ('"""Halves."""' not in shown.stdout) + ("# why" not in shown.stdout)
+    warning = f"pypto-rw: k.pyir: warning: {lost} comments or docstrings are left out\n"
+    assert (shown.returncode, shown.stderr) == (0, warning if lost else "")
 
 
 def test_verify_takes_the_target_of_the_module(pypto_rw_command: Run) -> None:

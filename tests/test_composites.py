@@ -47,6 +47,25 @@ def test_allreduce_in_chunks_and_with_a_ragged_tail(shape: str, dtype: str, snap
     assert write(expanded(parse(source), filename="kernel.pyir")) == snapshot
 
 
+RINGS = {"one chunk": ("1, 256", 2), "ragged segments": ("3, 37", 4), "two chunks": ("1, 10000", 2)}
+
+
+@pytest.mark.parametrize("case", RINGS)
+def test_allreduce_in_a_ring(case: str, snapshot: SnapshotAssertion) -> None:
+    shape, ranks = RINGS[case]
+    window = f"w: pl.InOut[pld.DistributedTensor[[{shape}], pl.FP32]]"
+    bell = f"bell: pl.InOut[pld.DistributedTensor[[{2 * (ranks - 1)}, {ranks}], pl.INT32]]"
+    source = kernel(f"{window}, {bell}", "v = pld.tensor.allreduce(w, bell, op=pld.ReduceOp.Sum, mode='ring')")
+    assert write(expanded(parse(source), filename="kernel.pyir")) == snapshot
+    assert verify(lower(source).mlir) == []
+
+
+def test_a_ring_takes_fp32_only(snapshot: SnapshotAssertion) -> None:
+    window = "w: pl.InOut[pld.DistributedTensor[[1, 256], pl.FP16]]"
+    bell = "bell: pl.InOut[pld.DistributedTensor[[2, 2], pl.INT32]]"
+    assert refusal(kernel(f"{window}, {bell}", "pld.tensor.allreduce(w, bell, mode='ring')")) == snapshot
+
+
 def test_contexts_are_not_added_twice_and_keep_their_names_apart() -> None:
     source = kernel(f"{WINDOW}, w_ctx: pl.Scalar[pl.INT32], {BELL}", "pld.tensor.barrier(bell)")
     function = expanded(parse(source), filename="kernel.pyir").functions[0]
@@ -79,7 +98,9 @@ MISTAKES = {
     "unknown keyword": "pld.tensor.put(w, peer, x, root=1)",
     "too many operands": "pld.tensor.barrier(bell, bell)",
     "collective without a form": "pld.tensor.all_to_all_v(x, w, bell, bell, bell)",
-    "ring": "pld.tensor.allreduce(w, bell, op=pld.ReduceOp.Sum, mode='ring')",
+    "signal of a ring with too few rows": "pld.tensor.allreduce(w, bell, op=pld.ReduceOp.Sum, mode='ring')",
+    "another mode": "pld.tensor.allreduce(w, bell, op=pld.ReduceOp.Sum, mode='tree')",
+    "ring without a signal": "pld.tensor.allreduce(w, x, op=pld.ReduceOp.Sum, mode='ring')",
     "allreduce of integers": "pld.tensor.allreduce(bell, bell, op=pld.ReduceOp.Sum)",
     "broadcast of a plain tensor": "pld.tensor.broadcast(x, bell, root=0)",
     "target that is no name": "pld.tensor.broadcast(1, bell, root=0)",
@@ -98,5 +119,5 @@ def test_a_broadcast_of_run_time_shape_is_refused(snapshot: SnapshotAssertion) -
 
 def test_every_refusal_of_a_unit_is_reported() -> None:
     with pytest.raises(CompileError) as caught:
-        lower(kernel(PARAMETERS, f"{MISTAKES['ring']}\n{MISTAKES['missing source']}"))
+        lower(kernel(PARAMETERS, f"{MISTAKES['another mode']}\n{MISTAKES['missing source']}"))
     assert [d.code for d in caught.value.diagnostics] == ["no-expansion", "operand-count"]

@@ -58,6 +58,10 @@ u: <16x64 FP32 c> = pl.tile.add(t, w)""",
     "store of another dtype": "pl.tile.store(v, [0, 0], y)",
     "slice past the end": "u: <8x64 FP32 c> = pl.tile.slice(t, [8, 64], [12, 0])",
     "reshape to fewer elements": "u: <16x32 FP32 a> = pl.tile.reshape(t, [16, 32])",
+    "extents for more axes than offsets": "pl.tile.store(t, [0, 0], y, [1, 16, 64])",
+    "division by zero": "u: <16x64 FP32 c> = pl.tile.load(x, [n // 0, 0], [16, 64])",
+    "byte offset that is a fraction": "u: pl.Tile[[16, 64], pl.FP32, pl.MemRef(c, 1.5, 4096), pl.Mem.Vec] = "
+    "pl.tile.exp(t)",
     "move onto itself": "u: <16x64 FP32 a> = pl.tile.move(t, target_memory=pl.Mem.Vec)",
     "set_validshape of a window": """
 w: <8x64 FP32 c> = pl.tile.slice(t, [8, 64], [0, 0])

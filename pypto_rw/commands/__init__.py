@@ -10,6 +10,7 @@ COMMANDS = {
     "lower": ("compile", "print the .pto of each file (the default command)"),
     "check": ("compile", "report what would be refused, print nothing"),
     "build": ("build", "kernel sources, orchestrations and manifest of a program"),
+    "explain": ("explain", "where each printed line came from, and why a rule did not fire"),
     "memory": ("memory", "show which tile is in which bytes, and when"),
     "fmt": ("fmt", "print each file in the layout of PyPTO's own printer"),
     "verify": ("verify", "check .pto text from anywhere"),
@@ -17,5 +18,7 @@ COMMANDS = {
     "reduce": ("reduce", "the smallest kernel that still shows a fault"),
     "lit": ("lit", "run files with RUN, CHECK and expected-error lines"),
     "codes": ("codes", "what a diagnostic code means, with an example"),
+    "trace": ("trace", "the module after each stage, and what became of each line"),
+    "lsp": ("lsp", "the language server for editors"),
     "rules": ("rules", "list and test rule files"),
 }

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason, write
-from pypto_rw.commands.options import compile_options
+from pypto_rw.commands.options import compile_options, inspection_options
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
 from pypto_rw.pipeline import STAGES
 
 if TYPE_CHECKING:
+    from pypto_rw.inspection import Inspection
     from pypto_rw.rulebook import Rulebook
 
 T = TypeVar("T")
@@ -32,6 +33,8 @@ def lower(parser: argparse.ArgumentParser) -> None:
         help=f"print the module after a stage: {', '.join(STAGES)}",
     )
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
+    inspection_options(parser)
+    parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="compile the files in N processes")
     parser.add_argument("--depfile", metavar="F", help="write to F what OUT depends on, in the syntax of Make")
     parser.add_argument("--watch", action="store_true", help="again whenever a kernel or a rule file changes")
     _common(parser)
@@ -66,16 +69,52 @@ def _lower(options: argparse.Namespace) -> int:
 def _lower_once(options: argparse.Namespace) -> int:
     teller = Teller(options)
     files = options.files or ["-"]
+    if (clash := _clash(files, options)) is not None:
+        return complain(clash)
     outputs: list[tuple[str, str, Rulebook | None]] = []
     worst = 0
-    for file in files:
-        code, made = _compile(file, options, teller)
+    for file, (code, made) in zip(files, _compilations(files, options, teller), strict=True):
         worst = max(worst, code)
         if made is not None:
             outputs.append((file, *made))
     if worst == 0 or (options.keep_going and worst == 1):
         worst = max(worst, _written(outputs, len(files) > 1, options))
     return teller.finish(worst)
+
+
+def _compilations(
+    files: Sequence[str], options: argparse.Namespace, teller: Teller
+) -> Iterator[tuple[int, tuple[str, Rulebook | None] | None]]:
+    """Exit code and text of each file, in order."""
+    if options.jobs < 2 or len(files) < 2 or "-" in files or options.stats:
+        yield from (_compile(file, options, teller) for file in files)
+        return
+    from pypto_rw.commands.workers import in_order  # one file needs no other process
+
+    for code, text in in_order(_text_of, files, options, teller):
+        yield code, None if text is None else (text, None)
+
+
+def _text_of(file: str, options: argparse.Namespace, teller: Teller) -> tuple[int, str | None]:
+    code, made = _compile(file, options, teller)
+    return code, made[0] if made is not None else None
+
+
+def _clash(files: Sequence[str], options: argparse.Namespace) -> str | None:
+    """Two files that would be written to one, if there are such."""
+    if len(files) < 2 or options.output in (None, "-"):
+        return None
+    first: dict[str, str] = {}
+    for file in files:
+        other = first.setdefault(_output_name(file, options), file)
+        if other != file:
+            return f"{other} and {file} would both become {_output_name(file, options)} in {options.output}"
+    return None
+
+
+def _output_name(file: str, options: argparse.Namespace) -> str:
+    stem = "stdin" if file == "-" else os.path.splitext(os.path.basename(file))[0]
+    return f"{stem}.{'pyir' if options.stop_after else 'pto'}"
 
 
 def _written(outputs: Sequence[tuple[str, str, Rulebook | None]], several: bool, options: argparse.Namespace) -> int:
@@ -92,8 +131,7 @@ def _written(outputs: Sequence[tuple[str, str, Rulebook | None]], several: bool,
     for file, text, rulebook in outputs:
         target = options.output
         if several or os.path.isdir(target):
-            stem = "stdin" if file == "-" else os.path.splitext(os.path.basename(file))[0]
-            target = os.path.join(target, f"{stem}.{'pyir' if options.stop_after else 'pto'}")
+            target = os.path.join(target, _output_name(file, options))
         if (problem := write(target, text)) is not None:
             return complain(problem)
         if options.depfile is not None and rulebook is not None:
@@ -110,33 +148,44 @@ def _check(options: argparse.Namespace) -> int:
     teller = Teller(options)
 
     def attempt(source: str, functions: Sequence[str] | None, filename: str) -> tuple[None, Sequence[Diagnostic]]:
-        return None, api.check(source, functions=functions, **_settings(filename, options), **_text_options(options))
+        return None, api.check(source, functions=functions, **settings(filename, options), **_text_options(options))
 
     worst = 0
     for file in options.files or ["-"]:
-        worst = max(worst, _guarded(file, options, teller, attempt)[0])
+        worst = max(worst, guarded(file, options, teller, attempt)[0])
     return teller.finish(worst)
 
 
 def _compile(file: str, options: argparse.Namespace, teller: Teller) -> tuple[int, tuple[str, Rulebook | None] | None]:
     """The exit code of one file, and its text with the rules that made it."""
+    inspection: Inspection | None = None
+    if options.stats or options.disable_rule or options.only_rules:
+        from pypto_rw.commands.stats import inspection_of  # few runs are looked at
+
+        inspection = inspection_of(options)
 
     def attempt(
         source: str, functions: Sequence[str] | None, filename: str
     ) -> tuple[tuple[str, Rulebook | None], Sequence[Diagnostic]]:
-        settings = _settings(filename, options)
+        given = {**settings(filename, options), "inspection": inspection}
         if options.stop_after:
             reference, stage = options.reference, options.stop_after
-            staged = api.stop_after(source, stage=stage, functions=functions, reference=reference, **settings)
+            staged = api.stop_after(source, stage=stage, functions=functions, reference=reference, **given)
             return (staged.pyir, staged.rulebook), staged.diagnostics
         loc = not options.no_loc
-        lowered = api.lower(source, functions=functions, loc=loc, **settings, **_text_options(options))
+        lowered = api.lower(source, functions=functions, loc=loc, **given, **_text_options(options))
         return (lowered.mlir, lowered.rulebook), lowered.diagnostics
 
-    return _guarded(file, options, teller, attempt)
+    try:
+        return guarded(file, options, teller, attempt)
+    finally:
+        if inspection is not None and options.stats:
+            from pypto_rw.commands.stats import statistics
+
+            print(statistics(inspection), file=sys.stderr)
 
 
-def _settings(filename: str, options: argparse.Namespace) -> dict[str, Any]:
+def settings(filename: str, options: argparse.Namespace) -> dict[str, Any]:
     """What is compiled for what, with which rules."""
     return {"filename": filename, "target": options.target, "planner": options.planner, "rules": options.rules}
 
@@ -151,7 +200,7 @@ def _text_options(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _guarded(
+def guarded(
     file: str,
     options: argparse.Namespace,
     teller: Teller,

@@ -49,6 +49,8 @@ def _formatted(options: argparse.Namespace, teller: Teller) -> int:
                 return complain(problem)
         else:
             sys.stdout.write(text)
+            if (lost := _remarks(source) - _remarks(text)) > 0:
+                print(f"pypto-rw: {file}: warning: {lost} comments or docstrings are left out", file=sys.stderr)
     return worst
 
 

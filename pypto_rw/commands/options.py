@@ -34,3 +34,12 @@ def chip_options(parser: argparse.ArgumentParser) -> None:
     """The chip and the planner."""
     parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
     parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")
+
+
+def inspection_options(parser: argparse.ArgumentParser) -> None:
+    """Which rules take part, and what they did."""
+    parser.add_argument("--disable-rule", action="append", default=[], metavar="NAME", help="leave this rule out")
+    parser.add_argument(
+        "--only-rules", action="append", default=[], metavar="GLOB", help="of the rules of op files only these"
+    )
+    parser.add_argument("--stats", action="store_true", help="on stderr: matches and time of each rule")

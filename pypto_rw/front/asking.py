@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from pypto_rw import ir
 from pypto_rw.engine import Engine, Finding, Term
 from pypto_rw.front.names import reads
+from pypto_rw.memory.sizes import bits
 from pypto_rw.records import dataclass
 from pypto_rw.rulebook import Signature
-from pypto_rw.scalars import WIDE
+from pypto_rw.scalars import WIDE, divisor
 from pypto_rw.shapes import Refused, Shaper, Value, Window, bind
 from pypto_rw.typing import type_of
 from pypto_rw.unit import Surroundings
+
+_BLOCK = 256  # bits: vector operands begin at multiples of 32 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,12 @@ class Asker:
             return self._last[2]
         signature = self.signature(call)
         asked = self.shaper.asked(call, signature, result)
+        if self.engine.watch is not None:
+            from pypto_rw.watching import Question  # a plain run is not watched
+
+            self.engine.watch.questions.append(Question(call.span, call.callee, asked.shape, asked.sources))
         said = self.engine.ask(asked.shape)
-        late = signature.trait("after-planning") or ()
+        late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)
         deduced = said.type
         if deduced is None and said.deduced is not None:
@@ -94,15 +103,33 @@ class Asker:
             value = Value(t, place=value.place, origin=trait[0])
         if trait := signature.trait("makes-window"):
             source, offsets = self._of(arguments.get(trait[0])), arguments.get(trait[1])
-            window = None
-            if source is not None and source.place and isinstance(offsets, ir.Tuple) and len(offsets.items) == 2:
-                row, col = map(self.shaper.resolved, offsets.items)
-                last = source.type.shape[-1] if isinstance(source.type, ir.TileType) else None
-                columns = last.value if isinstance(last, ir.Int) else 0
-                window = Window(source.place[2], row, col, columns, source.place[1], 1)
-            if window is not None:
+            asked = [arguments.get(name) for name in trait[2].split()]
+            plain = not any(isinstance(a, ir.Tuple) and a.items for a in asked)
+            if source is not None and source.place and plain and isinstance(offsets, ir.Tuple):
+                window = self._window(source, offsets)
                 value = Value(t, place=value.place, origin="window", window=window)
         return value
+
+    def divisor(self, expr: ir.Expr) -> int:
+        """A number that divides every value of a scalar expression."""
+        known = {name: found.divisor for name in reads(expr) if (found := self.values.get(name)) is not None}
+        return divisor(self.shaper.resolved(expr), known)
+
+    def _window(self, source: Value, offsets: ir.Tuple) -> Window:
+        """A window at `offsets` of a tile, and where it begins."""
+        assert source.place is not None and isinstance(source.type, ir.TileType)
+        row, col = map(self.shaper.resolved, offsets.items)
+        last = source.type.shape[-1]
+        columns = last.value if isinstance(last, ir.Int) else 0
+        width = bits(source.type.dtype)
+        fixed, step = source.window.begins if source.window is not None else (0, 0)
+        for offset, stride in ((row, columns * width), (col, width)):
+            if isinstance(offset, ir.Int):
+                fixed += offset.value * stride
+            else:
+                step = gcd(step, self.divisor(offset) * stride)
+        aligned = fixed % _BLOCK == 0 and step % _BLOCK == 0
+        return Window(source.place[2], row, col, columns, source.place[1], 1 if aligned else 3, (fixed, step))
 
     def _of(self, expr: ir.Expr | None) -> Value | None:
         return self.values.get(expr.id) if isinstance(expr, ir.Name) else None

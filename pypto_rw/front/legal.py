@@ -14,6 +14,7 @@ from pypto_rw.front.cores import placed_on_core
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, fresh
 from pypto_rw.front.simplify import without_dead
+from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
 from pypto_rw.rulebook import Signature
 from pypto_rw.shapes import Refused, Value, bind
@@ -98,6 +99,7 @@ class Legalizer:
             known = replace(
                 known,
                 bounds=shaper.bounds(value),
+                divisor=self.asker.divisor(value),
                 constant=constant if isinstance(constant, ir.Int | ir.Float) else None,
             )
         self.values[name] = known
@@ -267,7 +269,7 @@ class Legalizer:
                 call = self._operand_replaced(call, answer, term[1], ir.Name(made(_last_result(term[2]))))
         through = next((t for t in answer.legal if t[0] == "result-through"), None)
         if through is None:
-            self.call(replace(stmt, value=call), out, steps)
+            self.call(self._relaid(replace(stmt, value=call)), out, steps)
             return
         self._make(made(through[1]), call, out, steps)
         for new, target in decoder.calls(through[2]):
@@ -275,6 +277,22 @@ class Legalizer:
                 self._make(target, replace(new, span=call.span), out, steps)
             else:
                 self.call(replace(stmt, value=replace(new, span=call.span)), out, steps)
+
+    def _relaid(self, stmt: ir.Assign | ir.Evaluate) -> ir.Assign | ir.Evaluate:
+        """The statement with the layout that its result has now that operands are others."""
+        t = stmt.type if isinstance(stmt, ir.Assign) else None
+        new = self.asker.ask(stmt.value).type if isinstance(stmt.value, ir.Call) and t is not None else None
+        if not isinstance(t, ir.TileType) or not isinstance(new, ir.TileType) or t.shape != new.shape:
+            return stmt
+        old, view = effective_view(t), effective_view(new)
+        if (old.blayout, old.slayout) == (view.blayout, view.slayout):
+            return stmt
+        assert isinstance(stmt, ir.Assign)
+        valid = t.view.valid if t.view is not None else None
+        laid = replace(new.view, valid=valid) if new.view is not None else None
+        if laid is None and valid is not None:
+            laid = ir.TileView(valid=valid)
+        return replace(stmt, type=replace(t, view=laid))
 
     def _looked_into(self, window: str) -> str:
         """The tile that a window looks into; the window itself may be needless then."""

@@ -9,6 +9,7 @@ from pypto_rw import ir
 from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.engine import Engine
+from pypto_rw.front.constants import folded_indices
 from pypto_rw.front.direct import stored_directly
 from pypto_rw.front.legal import Legalizer
 from pypto_rw.front.names import reads
@@ -41,7 +42,7 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             functions.append(function)
             continue
         try:
-            function = _with_symbols(function)
+            function = _with_symbols(folded_indices(function))
             function = with_needed_parameters(function, engine.rulebook, engine.target)
             single = single_assignment(function, reserved)
         except Refused as refused:

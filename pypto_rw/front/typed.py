@@ -19,9 +19,10 @@ from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused, Value, bind, kind_name
+from pypto_rw.shapes import Refused, Value, bind, kind_name, undefined
 from pypto_rw.unit import Surroundings
 
+_CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
 
 
@@ -42,6 +43,7 @@ class Typer:
         )
         self.poisoned: set[str] = set()
         self.makers: dict[str, ir.Call] = {}
+        self.whole: set[str] = set()  # tiles that stand for whole tensors
         self.windows: dict[str, ir.Tuple] = {}
 
     def function(self) -> ir.Function:
@@ -138,8 +140,9 @@ class Typer:
         if isinstance(value, ir.Cast) and kind(value.operand, self.asker) in ("tile", "tensor"):
             value = _tile_cast(value)
         if isinstance(value, ir.Call):
+            whole = self._on_whole_tensors(value)
             call = self.call(value, out)
-            t = self.typed_call(name, call, stmt.type, stmt.span)
+            t = self.typed_call(name, call, stmt.type, stmt.span, whole=whole)
             out.append(replace(stmt, type=t, value=call))
             return
         if not (isinstance(value, ir.Cast) and isinstance(value.operand, ir.Int) and stmt.type is not None):
@@ -155,6 +158,7 @@ class Typer:
         self.values[name] = Value(
             ir.ScalarType(dtype),
             bounds=shaper.bounds(value),
+            divisor=self.asker.divisor(value),
             constant=constant if isinstance(constant, ir.Int | ir.Float) else None,
         )
         out.append(replace(stmt, type=ir.ScalarType(dtype), value=value))
@@ -207,6 +211,8 @@ class Typer:
                 )
             case ir.Binary():
                 left, right = self.expression(expr.left, out, span), self.expression(expr.right, out, span)
+                self._require_scalars(expr, left, right)
+                self.asker.shaper.require_divisor(replace(expr, left=left, right=right))
                 return self.scalars.binary(replace(expr, left=left, right=right))
             case ir.Tuple():
                 return replace(expr, items=tuple(self.expression(e, out, span) for e in expr.items))
@@ -215,6 +221,29 @@ class Typer:
                     ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span
                 )
         return expr
+
+    def _require_scalars(self, expr: ir.Binary, left: ir.Expr, right: ir.Expr) -> None:
+        """Refused where an operator of scalars combines a tile or a tensor."""
+        kinds = [kind(e, self.asker) for e in (left, right)]
+        found = next((k for k in kinds if k in ("tile", "tensor")), None)
+        if found is None:
+            return
+        side = "left" if kinds[0] == found else "right"
+        name = _CALLS.get(expr.op)
+        raise Refused(
+            "tile-operator",
+            f"the operator {expr.op} combines scalars, but its {side} side is a {found}",
+            expr.span,
+            f"write pl.{name}(…, …)" if name else "tiles are combined by calls, such as pl.add",
+        )
+
+    def _require_defined(self, call: ir.Call) -> None:
+        """Refused where an argument is a name that nothing defines; what it should be, its op's name leaves open."""
+        for expr in (*call.args, *(a for _, a in call.kwargs)):
+            if isinstance(expr, ir.Name) and expr.id not in self.values and expr.id != "None":
+                raise undefined(
+                    expr.id, "with pl.load if it is a tile, or as a parameter if it is a tensor or a scalar"
+                )
 
     def _hoisted(self, call: ir.Call, out: list[ir.Stmt], span: Span) -> ir.Name:
         name = self.fresh()
@@ -225,7 +254,10 @@ class Typer:
         """`call` under its full name, its arguments without calls inside."""
         args = tuple(self.expression(a, out, call.span) for a in call.args)
         kwargs = tuple((k, self.expression(a, out, call.span)) for k, a in call.kwargs)
-        call = self._on_tiles(replace(call, args=args, kwargs=kwargs), out)
+        call = replace(call, args=args, kwargs=kwargs)
+        if "." not in call.callee:
+            self._require_defined(call)
+        call = self._on_tiles(call, out)
         call = resolved(call, self.asker, self.makers)
         return self._windowed(self._stood_for(call, out))
 
@@ -317,8 +349,21 @@ class Typer:
                 if isinstance(source, ir.TileType) and source.shape == t.shape:
                     self.windows.setdefault(name, self.windows[expr.id])
 
-    def typed_call(self, name: str, call: ir.Call, written: ir.Type | None, span: Span) -> ir.Type:
-        """Type of a call's result; the variable `name` ("" for none) has it from here on."""
+    def _on_whole_tensors(self, call: ir.Call) -> bool:
+        """Whether a call is written on whole tensors, as a tensor or as the tile that stands for one."""
+        if "." in call.callee:
+            return call.callee.startswith("tensor.")
+        names = [a for a in call.args if isinstance(a, ir.Name)]
+        return any(a.id in self.whole for a in names) or (
+            any(kind(a, self.asker) == "tensor" for a in names) and self._takes_tiles(call)
+        )
+
+    def typed_call(
+        self, name: str, call: ir.Call, written: ir.Type | None, span: Span, *, whole: bool = False
+    ) -> ir.Type:
+        """Type of a call's result; the variable `name` ("" for none) has it from here on.
+
+        `whole`: its author may call the tile a tensor."""
         answer = self.asker.ask(call)
         if answer.type is None and written is not None:
             answer = self.asker.ask(call, written)
@@ -335,6 +380,10 @@ class Typer:
                 )
             t = written
         else:
+            if whole and isinstance(answer.type, ir.TileType):
+                self.whole.add(name)
+                if isinstance(written, ir.TensorType):
+                    written = ir.TileType(written.shape, written.dtype)
             t = completed(name, written, answer.type)
         self.values[name] = self.asker.value(name, t, call)
         self._note_window(name, call, t)

@@ -8,6 +8,7 @@ from typing import Any
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import dataclass
+from pypto_rw.syntax.constants import known_number
 from pypto_rw.syntax.memo import Annotation
 from pypto_rw.syntax.parts import Applied, Part, Record, between
 from pypto_rw.syntax.statements import Statements, too_deep
@@ -142,7 +143,8 @@ class Modules(Statements):
         if not c[0].comma and not c[2].comma:
             part: Part = c[2].parts[0]
             if first.column == 1:
-                self.constants[first.text] = part
+                number = known_number(part, self.constants)
+                self.constants[first.text] = part if number is None else Part(number, part.first, part.last)
             elif isinstance(part.node, Record | Applied):
                 self._locals.append((first.text, self.constants.get(first.text)))
                 self.constants[first.text] = part

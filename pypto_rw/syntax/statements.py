@@ -6,6 +6,7 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
+from pypto_rw.syntax.constants import known_number
 from pypto_rw.syntax.expressions import Expressions, one_index
 from pypto_rw.syntax.parts import Argument, Dots, Part, Several, Subscript, between
 from pypto_rw.syntax.tokens import Refusal, Token
@@ -259,9 +260,7 @@ class Statements(Expressions):
         if "init_values" in keywords:
             raise Refusal("unroll", "an unrolled loop carries no values", keywords["init_values"].span, "use pl.range")
         for number, bound in enumerate(bounds):
-            value = bound.node
-            if isinstance(value, ir.Name) and value.id in self.constants:
-                value = self.constants[value.id].node
+            value = known_number(bound, self.constants)
             if not isinstance(value, ir.Int):
                 raise Refusal(
                     "unroll", "the bounds of an unrolled loop must be integer constants", bound.span, "use pl.range"

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypeVar
 
 from pypto_rw import ir
+from pypto_rw.syntax.constants import known_number
 from pypto_rw.syntax.parts import Applied, Argument, Part, Record, Subscript, unplaced
 from pypto_rw.syntax.tokens import DTYPES, MARKERS, Refusal, Token, near
 
@@ -256,11 +257,9 @@ class Types:
 
     def static(self, part: Part) -> int:
         """The integer `part` is, as a literal or a module-level name for one."""
-        node = part.node
-        if isinstance(node, ir.Name) and node.id in self._constants:
-            node = self._constants[node.id].node
-        if isinstance(node, ir.Int):
-            return node.value
+        found = known_number(part, self._constants)
+        if isinstance(found, ir.Int):
+            return found.value
         raise Refusal("not-an-integer", "an integer constant is needed here", part.span)
 
     # ------------------------------------------------------------------------------------- views

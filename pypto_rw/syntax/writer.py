@@ -48,6 +48,13 @@ def write(module: ir.Module) -> str:
     return "\n".join(lines) + "\n"
 
 
+def head_text(stmt: ir.Stmt) -> str:
+    """The first line of a statement's text."""
+    lines: list[str] = []
+    _block(lines, "", (stmt,), Terms(prefix="pl", defined=frozenset(), functions=frozenset()))
+    return lines[0]
+
+
 def _allocated(body: tuple[ir.Stmt, ...]) -> list[str]:
     return [
         stmt.targets[0]

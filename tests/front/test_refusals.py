@@ -26,6 +26,12 @@ REFUSED = {
     "annotation_of_another_kind": "t: pl.Scalar[pl.FP32] = pl.load(x, [0, 0], [16, 64])",
     "scalar_annotation_of_another_kind": "k: pl.Scalar[pl.FP32] = n + 1",
     "a_scalar_index": LOAD + "u = pl.add(t, n)",
+    "a_tile_that_is_not_defined": LOAD
+    + "u = pl.add(t, tt)\nv = pl.exp(q)\nw = pl.tile.exp(q)\np = pl.load(z, [n, 0], [16, 64])",
+    "an_operator_on_a_tile": LOAD + "u = t + 1.0\nv = 2 * pl.exp(t)\nw = x / 3.0\nb = n < t",
+    "no_tile_to_compute_in": LOAD + "u = pl.row_max(t)\nv = pl.tile.xor(t, t)\nw = pl.matmul(t)",
+    "a_division_by_zero": LOAD + "k = n // 0\nz = 0\nt = pl.load(x, [n % 0, 4 // z], [16, 64])",
+    "a_store_of_another_rank": LOAD + "pl.store(t, [0, 0], x, [1, 16, 64])",
     "break_in_a_loop": LOAD + "for i in pl.range(4):\n    if n > i:\n        break\n    t = pl.neg(t)",
     "a_scope": "with pl.at(level=pl.Level.CORE_GROUP):\n    t = pl.load(x, [0, 0], [16, 64])",
     "both_cores": LOAD + "m = pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat)",

@@ -1,0 +1,115 @@
+"""All that is wrong in rule files: what can be read off their text, and what their examples show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pypto_rw import ruletext
+from pypto_rw.authoring.findings import Finding
+from pypto_rw.authoring.overlap import by_conditions
+from pypto_rw.authoring.references import references
+from pypto_rw.authoring.runs import FileRun, run_files
+from pypto_rw.authoring.style import style, unreachable
+from pypto_rw.diagnostics import CompileError
+from pypto_rw.rulebook import Rulebook, RuleFile
+
+
+def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
+    """Findings of the files `names`, by file and line; `folders` are searched before the built-in rules.
+
+    A rule counts as dead when it fires in no example of any of these files."""
+    book = Rulebook(tuple(folders))
+    files, found = _readable(book, names)
+    instructions = frozenset(_instructions(book))
+    for file in files:
+        found += [*references(file, book, instructions), *style(file), *unreachable(file, book)]
+    found += _twice(files)
+    for file, first, second in by_conditions(files):
+        found.append(
+            Finding(
+                str(file.path),
+                second.line,
+                "overlap",
+                f"{second.name!r} asks for all that {first.name!r} (line {first.line}) asks for, so both lower one op",
+                "add a condition to the other that excludes it, or delete one: there are no priorities",
+            )
+        )
+    runs = list(run_files(folders, [f.name for f in files], overlaps=True))
+    found += _shown(files, runs)
+    return sorted(dict.fromkeys(found), key=lambda f: (f.path, f.line, f.code, f.message))
+
+
+def _readable(book: Rulebook, names: Sequence[str]) -> tuple[list[RuleFile], list[Finding]]:
+    files: list[RuleFile] = []
+    found: list[Finding] = []
+    for name in names:
+        try:
+            file = book.file(name)
+            assert file is not None
+            ruletext.forms(file.text)
+            files.append(file)
+        except CompileError as error:
+            d = error.diagnostics[0]
+            found.append(Finding(d.filename, d.span.line, "rule-file", d.message, d.help))
+    return files, found
+
+
+def _instructions(book: Rulebook) -> Iterator[str]:
+    for name in book.names():
+        if name.startswith("instruction/") and (file := book.file(name)) is not None:
+            yield from (words[2] for words in file.facts if words[0] == "instruction" and len(words) > 2)
+
+
+def _twice(files: Iterable[RuleFile]) -> Iterator[Finding]:
+    """A name that two rules have; the engine takes the second for the first."""
+    seen: dict[str, str] = {}
+    for file in files:
+        for rule in ruletext.rules(file.text):
+            here = f"{file.name}.egg:{rule.line}"
+            if rule.name and (there := seen.setdefault(rule.name, here)) != here:
+                yield Finding(
+                    str(file.path), rule.line, "name-twice", f"{rule.name!r} is also the rule at {there}", "rename one"
+                )
+
+
+def _shown(files: Sequence[RuleFile], runs: Sequence[FileRun]) -> Iterator[Finding]:
+    """What the examples show: failures, overlaps, rules that never fire, checks that refuse nothing."""
+    matched = {rule for run in runs for rule in run.matches}
+    for file, run in zip(files, runs, strict=True):
+        path = str(file.path)
+        if run.broken is not None:
+            line, message, help = run.broken
+            yield Finding(path, line, "rule-file", message, help)
+            continue
+        for line, target, message in run.failed:
+            yield Finding(path, line, "example", f"{target}: {message}")
+        for o in run.overlaps:
+            yield Finding(
+                path,
+                o.line,
+                "overlap",
+                f"{o.first!r} and {o.second!r} both lower this example on {o.target}",
+                "add a condition to one that excludes it: there are no priorities",
+            )
+        for rule in ruletext.rules(file.text):
+            if rule.name and rule.name not in matched:
+                yield _dead(path, rule)
+
+
+def _dead(path: str, rule: ruletext.Rule) -> Finding:
+    code = rule.name.rsplit("/", 1)[-1]
+    if rule.ruleset == "check" and "(refuse " in rule.form.text:
+        return Finding(
+            path,
+            rule.line,
+            "no-refusal-example",
+            f"the check {rule.name!r} refuses no example",
+            f"add an example that breaks this condition alone: ;! refuses {code}",
+        )
+    return Finding(
+        path,
+        rule.line,
+        "never-fires",
+        f"the rule {rule.name!r} fires in no example",
+        "add an example that needs it, or delete it; `pypto-rw explain --why-not` tells which condition fails",
+    )

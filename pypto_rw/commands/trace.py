@@ -1,0 +1,48 @@
+"""`pypto-rw trace`: the module after each stage, and what became of each line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pypto_rw.commands.compile import guarded, settings
+from pypto_rw.commands.diagnostics import Teller, diagnostics_options
+from pypto_rw.commands.files import complain, write
+from pypto_rw.commands.options import target_options
+from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.explain import Explanation, explain
+from pypto_rw.trace import as_html, as_text, told
+
+
+def trace(parser: argparse.ArgumentParser) -> None:
+    """The options of `trace`."""
+    parser.add_argument("file", metavar="FILE", help="a kernel; - is stdin")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write a page to OUT instead of text to stdout")
+    parser.add_argument("--text", action="store_true", help="text, also with -o")
+    target_options(parser)
+    parser.add_argument("--reference", action="store_true", help="as the reference build prints it")
+    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
+    diagnostics_options(parser)
+    parser.set_defaults(action=_trace, keep_going=False, werror=False)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    def attempt(
+        source: str, functions: Sequence[str] | None, filename: str
+    ) -> tuple[Explanation, Sequence[Diagnostic]]:
+        explained = explain(source, functions=functions, **settings(filename, options), **more)
+        return explained, explained.diagnostics
+
+    teller, more = Teller(options), {"ptoas": options.ptoas, "reference": options.reference}
+    code, explained = guarded(options.file, options, teller, attempt)
+    if explained is None:
+        return teller.finish(code)
+    story = told(explained)
+    shown = as_text(story) if options.text or options.output is None else as_html(story)
+    if options.output is None or options.output == "-":
+        sys.stdout.write(shown)
+    elif (problem := write(options.output, shown)) is not None:
+        return complain(problem)
+    return teller.finish(code)

@@ -1,0 +1,98 @@
+"""What a run shows besides its text: handed to `api.lower`, it fills up on the way.
+
+A run with an inspection has an engine of its own: nothing that was kept hides a rule, and nothing it does is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.emit import Emitter, Instance
+from pypto_rw.engine import Engine
+from pypto_rw.printed import Place
+from pypto_rw.records import dataclass, field
+from pypto_rw.selection import Selection
+from pypto_rw.watching import Watch
+
+
+@dataclass(slots=True)
+class Inspection:
+    """`selection` says which rules take part; the rest is filled in by the run.
+
+    `modules`: the module after each stage, by name. `asked`: how many of the watch's questions were asked by the end of
+    each stage. `wanted`: every instance with its place and its function. `lines`: the lines of the text, of which those
+    that the emitter made are `Traced`."""
+
+    selection: Selection = field(default_factory=Selection)
+    watch: Watch = field(default_factory=Watch)
+    modules: dict[str, ir.Module] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    wanted: list[tuple[Instance, Span, str]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    engine: Engine | None = None
+
+    def after(self, stage: str, module: ir.Module) -> None:
+        """The module after a stage."""
+        self.modules[stage] = module
+        self.asked[stage] = len(self.watch.questions)
+
+
+class Traced(str):
+    """A printed line that knows the author's span, the shape whose code it is of, and that of its statement."""
+
+    span: Span = NOWHERE
+    shape: str = ""
+    statement: str = ""
+
+
+class TracingEmitter(Emitter):
+    """An emitter whose lines know where they come from."""
+
+    def __init__(self, *, reference: bool) -> None:
+        super().__init__(reference=reference)
+        self._shapes: list[str] = []
+        self._regions: list[Place] = []  # where the regions around began
+
+    def run(self, instance: Instance) -> str | None:
+        self._shapes.append(instance.shape)
+        try:
+            return super().run(instance)
+        finally:
+            self._shapes.pop()
+
+    def constant(self, value: int | float, dtype: str) -> str:
+        count = len(self.constants)
+        name = super().constant(value, dtype)
+        self._trace(self.constants, count)
+        return name
+
+    def _line(self, line: Any, frame: Any) -> None:  # an instruction of a template
+        super()._line(line, frame)
+        self._trace(self.lines, -1)
+
+    def line(self, text: str) -> None:
+        super().line(text)
+        self._trace(self.lines, -1)
+
+    def open(self, text: str) -> None:
+        super().open(text)
+        self._trace(self.lines, -1)
+        self._regions.append(self.location)
+
+    def middle(self, text: str) -> None:
+        super().middle(text)
+        self._trace(self.lines, -1, self._regions[-1])
+
+    def close(self) -> None:
+        super().close()
+        self._trace(self.lines, -1, self._regions.pop())
+
+    def _trace(self, lines: list[str], start: int, place: Place | None = None) -> None:
+        place = place or self.location
+        for k in range(start if start >= 0 else len(lines) + start, len(lines)):
+            traced = Traced(lines[k])
+            traced.span, traced.statement = place.span, place.shape
+            traced.shape = self._shapes[-1] if self._shapes else ""
+            lines[k] = traced
