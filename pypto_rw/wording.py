@@ -12,6 +12,8 @@ def unlike(a: ir.Type | None, b: ir.Type | None) -> tuple[str, str]:
         return "one type", "another"
     first, second = _told(a), _told(b)
     differ = [name for name in first if first[name] != second[name]]
+    if all(told["valid shape"] == told["shape"] for told in (first, second)):
+        differ = [name for name in differ if name != "valid shape"]  # it only follows
     both = [", ".join(f"{name} {told[name]}" for name in differ) for told in (first, second)]
     return (both[0], both[1]) if differ else ("one type", "another")
 

@@ -14,7 +14,7 @@ from pypto_rw.differences.align import Pair, aligned
 from pypto_rw.differences.line import Line, canonical, raw
 from pypto_rw.differences.show import shown
 
-__all__ = ["Line", "Pair", "aligned", "canonical", "difference", "lines_of", "raw"]
+__all__ = ["Line", "Pair", "aligned", "canonical", "difference", "is_pto", "lines_of", "raw"]
 
 
 def lines_of(text: str, filename: str, *, exact: bool = False) -> list[Line]:

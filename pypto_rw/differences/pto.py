@@ -59,7 +59,7 @@ class _Reader:
         if self._head and self._constant(found):
             return
         equal = next((k for k, t in enumerate(found) if t.text == "="), 0)
-        results = equal if found[0].kind == "value" and found[1].text in ("=", ",") else 0
+        results = equal if found[0].kind == "value" and len(found) > 1 and found[1].text in ("=", ",") else 0
         head = next((t.text for t in found[results:] if t.kind == "word"), found[0].text)
         bound = self._bound(found, results, head)
         values = [k for k, t in enumerate(found) if t.kind == "value"]
