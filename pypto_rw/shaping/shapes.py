@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from pypto_rw import ir, terms
+from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
-from pypto_rw.emit import Const, Instance, Operand, Var
-from pypto_rw.engine import Engine
 from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass, field, replace
-from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Rulebook, Signature
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Rulebook, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
+from pypto_rw.shaping import terms
+from pypto_rw.shaping.operands import Const, Instance, Operand, Var
+from pypto_rw.shaping.unit import HIDDEN, Surroundings, pipe_key
 from pypto_rw.syntax.parts import float_
-from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
 _PACKED = frozenset({ir.DType.INT4, ir.DType.UINT4, ir.DType.FP4, ir.DType.HF4})  # two elements a byte
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pypto_rw import allocations, ir, slots
+from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
-from pypto_rw.emit import Instance, Operand, Var
-from pypto_rw.engine import Engine
 from pypto_rw.layout import effective_view
-from pypto_rw.nodes import (
+from pypto_rw.lowering import allocations, slots
+from pypto_rw.lowering.nodes import (
     Branch,
     Carry,
     Declare,
@@ -26,14 +25,15 @@ from pypto_rw.nodes import (
     Scoped,
     Walked,
     WhileLoop,
-    names_in,
 )
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Signature
-from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import FLOATS, Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
-from pypto_rw.typing import type_of
-from pypto_rw.unit import Surroundings, contexts_of, windows_and_contexts
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Signature
+from pypto_rw.scalars import WIDE, names_in
+from pypto_rw.shaping.operands import Instance, Operand, Var
+from pypto_rw.shaping.shapes import FLOATS, Refused, Shaper, Value, Window, apart, bind, kind_name, kind_of
+from pypto_rw.shaping.typing import type_of
+from pypto_rw.shaping.unit import Surroundings, contexts_of, windows_and_contexts
 
 _ARGUMENTS = frozenset(
     d
@@ -128,7 +128,7 @@ class Walker:
     def _contexts(self) -> None:
         if windows_and_contexts(self.function) == ([], []):
             return
-        from pypto_rw.windows import require_contexts  # only kernels with windows need that module
+        from pypto_rw.distributed.windows import require_contexts  # only kernels with windows need that module
 
         try:
             require_contexts(self.function)
@@ -139,7 +139,7 @@ class Walker:
 
     def _one_window(self, name: str, first: Value, second: Value | None, where: str, span: Span) -> None:
         if second is not None and first.root != second.root:
-            from pypto_rw.windows import require_one_window
+            from pypto_rw.distributed.windows import require_one_window
 
             require_one_window(name, first, second, where, span)
 
@@ -188,7 +188,7 @@ class Walker:
 
     def _marked(self, body: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
         """The statements of a block, each followed by its marks; marks that already follow are not doubled."""
-        from pypto_rw.windows import marks
+        from pypto_rw.distributed.windows import marks
 
         at = 0
         while at < len(body):
@@ -342,7 +342,7 @@ class Walker:
             )
         arguments = bind(call, signature)
         if call.callee.startswith("pld."):
-            from pypto_rw.windows import require_windows
+            from pypto_rw.distributed.windows import require_windows
 
             require_windows(call, signature, arguments, self.values.get, contexts_of(self.function))
         for parameter, argument in arguments.items():

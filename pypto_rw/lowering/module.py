@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 from pypto_rw import ir, mlir
 from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
-from pypto_rw.emit import Emitter, Instance, Operand, Var
-from pypto_rw.engine import Engine
-from pypto_rw.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop, names_in
-from pypto_rw.printed import Place, PrintedFunction
+from pypto_rw.lowering.emit import Emitter
+from pypto_rw.lowering.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop
+from pypto_rw.lowering.printed import Place, PrintedFunction
+from pypto_rw.lowering.walk import Walker
 from pypto_rw.records import dataclass
-from pypto_rw.shapes import Refused
-from pypto_rw.unit import contexts_of, surroundings_of, windows_and_contexts
-from pypto_rw.walk import Walker
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.scalars import names_in
+from pypto_rw.shaping.operands import Instance, Operand, Var
+from pypto_rw.shaping.shapes import Refused
+from pypto_rw.shaping.unit import contexts_of, surroundings_of, windows_and_contexts
 
 if TYPE_CHECKING:
-    from pypto_rw.inspection import Inspection
+    from pypto_rw.lowering.inspection import Inspection
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 
@@ -137,8 +139,8 @@ def _checked_windows(
     distributed = [f for f in unit if windows_and_contexts(f)[0]]
     if not distributed:
         return unit
-    from pypto_rw.deferred import faults  # only kernels with windows need these two
-    from pypto_rw.members import settled
+    from pypto_rw.distributed.deferred import faults  # only kernels with windows need these two
+    from pypto_rw.distributed.members import settled
 
     for f in distributed:
         diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
@@ -169,7 +171,7 @@ def _span_of(function: ir.Function, parameter: str | None) -> Span:
 
 def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
     """Each finding once, where it is, in the order of the text."""
-    from pypto_rw.places import at_its_name  # only a refused kernel needs it
+    from pypto_rw.lowering.places import at_its_name  # only a refused kernel needs it
 
     lines = source.splitlines()
     found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)
@@ -313,7 +315,7 @@ def _instances(body: Iterable[Node]) -> Iterator[tuple[Instance, Span]]:
 def _emitter(settings: Settings) -> Emitter:
     if settings.inspection is None:
         return Emitter(reference=settings.reference)
-    from pypto_rw.inspection import TracingEmitter  # a plain run traces nothing
+    from pypto_rw.lowering.inspection import TracingEmitter  # a plain run traces nothing
 
     return TracingEmitter(reference=settings.reference)
 
