@@ -45,6 +45,8 @@ class Legalizer:
 
     def _is_view(self, stmt: ir.Assign) -> bool:
         """Whether a statement only takes a window: one that nobody reads is left out."""
+        if isinstance(stmt.type, ir.TileType) and stmt.type.memref is not None:
+            return False  # its author gave it memory, which a window cannot have
         found = self.values.get(stmt.targets[0])
         return stmt.targets[0] in self.seen_through or (
             isinstance(stmt.value, ir.Call) and found is not None and found.origin == "window"
