@@ -151,3 +151,9 @@ class Scoped(dict[str, Value]):
     def here(self, name: str) -> bool:
         """Whether the innermost block defines `name`."""
         return bool(self._journal) and name in self._journal[-1]
+
+
+def yield_span(body: tuple[ir.Stmt, ...], span: Span) -> Span:
+    """Where a block's yield stands; `span` for a block without one."""
+    last = body[-1] if body else None
+    return (last.call_span or last.span) if isinstance(last, ir.Yield) else span
