@@ -13,7 +13,8 @@ from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
-from pypto_rw.lowering.module import Settings, lower_module
+from pypto_rw.lowering.module import lower_module
+from pypto_rw.lowering.printer import Settings
 from pypto_rw.pipeline import STAGES, Task, run
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rewriting.engine import Engine

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
-from pypto_rw.lowering.module import Settings, print_walked
+from pypto_rw.lowering.module import print_walked
+from pypto_rw.lowering.printer import Settings
 from pypto_rw.lowering.walk import Walker
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rewriting.engine import Engine

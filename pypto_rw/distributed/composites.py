@@ -19,8 +19,8 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.distributed import collectives, ring
 from pypto_rw.distributed.windows import type_text
 from pypto_rw.records import fields, is_dataclass, replace
-from pypto_rw.shaping.shapes import Refused
 from pypto_rw.shaping.unit import COMM_CTX, windows_and_contexts
+from pypto_rw.shaping.values import Refused
 from pypto_rw.syntax import parse
 
 

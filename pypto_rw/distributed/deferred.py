@@ -12,7 +12,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import replace
 from pypto_rw.rewriting.rulebook import Rulebook
-from pypto_rw.shaping.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 MOST = 64
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.rewriting.rulebook import Signature
-from pypto_rw.shaping.shapes import Refused, Value
 from pypto_rw.shaping.unit import windows_and_contexts
+from pypto_rw.shaping.values import Refused, Value
 
 WINDOW_KINDS = frozenset({"window", "window-parameter"})
 

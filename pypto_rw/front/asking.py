@@ -11,9 +11,11 @@ from pypto_rw.records import dataclass
 from pypto_rw.rewriting.engine import Engine, Finding, Term
 from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.scalars import WIDE, divisor
-from pypto_rw.shaping.shapes import Refused, Shaper, Value, Window, bind
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value, Window
 
 _BLOCK = 256  # bits: vector operands begin at multiples of 32 bytes
 

@@ -14,7 +14,7 @@ from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, fresh, reads, substituted
 from pypto_rw.records import replace
 from pypto_rw.rewriting.rulebook import Rulebook
-from pypto_rw.shaping.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _MARK = "pipeline_membership"
 

@@ -17,7 +17,7 @@ from pypto_rw.front.split import halved, lane_split
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook, Signature
-from pypto_rw.shaping.shapes import bind
+from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.unit import Surroundings
 
 _FP32 = ir.TensorType((ir.Int(1),), ir.DType.FP32)

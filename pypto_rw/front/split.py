@@ -16,8 +16,9 @@ from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Signature
-from pypto_rw.shaping.shapes import Refused, Value, bind
+from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value
 
 _MODES = {1: "UP_DOWN", 2: "LEFT_RIGHT"}
 

@@ -19,8 +19,8 @@ from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.shaping.shapes import Refused
 from pypto_rw.shaping.unit import surroundings_of
+from pypto_rw.shaping.values import Refused
 
 _DEVICE = frozenset({"InCore", "AIC", "AIV"})
 

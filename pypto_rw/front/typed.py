@@ -19,8 +19,9 @@ from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine, Term
-from pypto_rw.shaping.shapes import Refused, Value, bind, kind_name, undefined
+from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value, kind_name, undefined
 
 _CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})

@@ -10,7 +10,7 @@ from pypto_rw.lowering.nodes import Branch, Merge, yield_span
 from pypto_rw.lowering.tiles import signature_of
 from pypto_rw.records import replace
 from pypto_rw.shaping.operands import Instance, Operand
-from pypto_rw.shaping.shapes import Refused, Value, kind_of
+from pypto_rw.shaping.values import Refused, Value, kind_of
 
 if TYPE_CHECKING:
     from pypto_rw.lowering.walk import Walker

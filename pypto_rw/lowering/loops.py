@@ -9,7 +9,7 @@ from pypto_rw import ir
 from pypto_rw.lowering.nodes import Carry, Loop, Node, WhileLoop, yield_span
 from pypto_rw.lowering.tiles import signature_of
 from pypto_rw.shaping.operands import Operand, Var
-from pypto_rw.shaping.shapes import Refused, Value, kind_name, kind_of
+from pypto_rw.shaping.values import Refused, Value, kind_name, kind_of
 
 if TYPE_CHECKING:
     from pypto_rw.lowering.walk import Walker

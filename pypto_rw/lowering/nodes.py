@@ -6,7 +6,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import dataclass, field
 from pypto_rw.shaping.operands import Instance, Operand
-from pypto_rw.shaping.shapes import Value
+from pypto_rw.shaping.values import Value
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -8,7 +8,8 @@ from pypto_rw.layout import effective_view
 from pypto_rw.lowering import allocations, slots
 from pypto_rw.lowering.nodes import Scoped
 from pypto_rw.shaping.operands import Instance
-from pypto_rw.shaping.shapes import FLOATS, Refused, Shaper, Value
+from pypto_rw.shaping.shapes import FLOATS, Shaper
+from pypto_rw.shaping.values import Refused, Value
 
 
 class Tiles:

@@ -28,10 +28,12 @@ from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.scalars import WIDE, names_in
+from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.operands import Instance, Operand, Var
-from pypto_rw.shaping.shapes import Refused, Shaper, Value, Window, apart, bind, kind_of
+from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import Surroundings, contexts_of, windows_and_contexts
+from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of
 
 _ARGUMENTS = frozenset(
     d

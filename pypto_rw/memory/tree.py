@@ -13,7 +13,8 @@ from pypto_rw.diagnostics import Span
 from pypto_rw.memory.facts import Facts, OpFacts
 from pypto_rw.records import dataclass, field
 from pypto_rw.scalars import names_in
-from pypto_rw.shaping.shapes import Refused, bind
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.values import Refused
 
 ZERO = ir.Int(0, ir.DType.INT64)
 
