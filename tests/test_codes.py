@@ -34,7 +34,6 @@ NOT_RUN = {
     "rebound-tile",
     "redefined-name",
     "scalar-value",
-    "unknown-rule",  # tests/test_selection.py
     "worker-count",
 }
 # Calls whose first argument is a code.
