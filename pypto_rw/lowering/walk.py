@@ -8,13 +8,12 @@ rule files: `(in-place op operand when)` - the result takes that operand's handl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.layout import effective_view
 from pypto_rw.lowering import allocations
-from pypto_rw.lowering.branches import Branches
-from pypto_rw.lowering.loops import Loops
 from pypto_rw.lowering.nodes import (
     Declare,
     Do,
@@ -34,6 +33,10 @@ from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import Surroundings, contexts_of, windows_and_contexts
 from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of
+
+if TYPE_CHECKING:
+    from pypto_rw.lowering.branches import Branches
+    from pypto_rw.lowering.loops import Loops
 
 _ARGUMENTS = frozenset(
     d
@@ -69,7 +72,8 @@ class Walker:
             engine, self.values.get, addresses=addresses, surroundings=surroundings or Surroundings(function)
         )
         self.tiles = Tiles(function, self.shaper, self.values, addresses)
-        self.loops, self.branches = Loops(self), Branches(self)
+        self._loops: Loops | None = None
+        self._branches: Branches | None = None
         self.used: set[str] = set()
         self.hidden: set[str] = set()
         self.declared: dict[str, str] = {}  # functions that the text calls, with their types
@@ -226,11 +230,11 @@ class Walker:
                     raise Refused("no-effect", "this expression has no effect; assign it or remove it")
                 yield from self._call(stmt.value, None, None, stmt.span)
             case ir.For():
-                yield self.loops.range(stmt)
+                yield self._of_loops().range(stmt)
             case ir.While():
-                yield self.loops.while_(stmt)
+                yield self._of_loops().while_(stmt)
             case ir.If():
-                yield self.branches.branch(stmt)
+                yield self._of_branches().branch(stmt)
             case ir.Return():
                 for v in stmt.values:
                     self.use(v)
@@ -245,6 +249,20 @@ class Walker:
                     )
             case ir.Scope():
                 raise Refused("scope", "a scope statement cannot be in a device function", stmt.call.span)
+
+    def _of_loops(self) -> Loops:
+        if self._loops is None:
+            from pypto_rw.lowering.loops import Loops  # half of all kernels have none
+
+            self._loops = Loops(self)
+        return self._loops
+
+    def _of_branches(self) -> Branches:
+        if self._branches is None:
+            from pypto_rw.lowering.branches import Branches
+
+            self._branches = Branches(self)
+        return self._branches
 
     def use(self, expr: ir.Expr) -> None:
         """The function reads these variables."""
