@@ -13,19 +13,20 @@ from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import lacks_types
 from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
-from pypto_rw.engine import Engine
-from pypto_rw.lower import Settings, lower_module
+from pypto_rw.lowering.module import lower_module
+from pypto_rw.lowering.printer import Settings
 from pypto_rw.pipeline import STAGES, Task, run
 from pypto_rw.records import dataclass, replace
-from pypto_rw.rulebook import Rulebook
-from pypto_rw.shelf import Shelf, state
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.shelf import Shelf, state
+from pypto_rw.shaping.unit import windows_and_contexts
 from pypto_rw.syntax import parse
-from pypto_rw.unit import windows_and_contexts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pypto_rw.inspection import Inspection
+    from pypto_rw.lowering.inspection import Inspection
     from pypto_rw.wrapper import Built
 
 TARGETS = {"a2a3": "a2a3", "a3": "a2a3", "Ascend910B": "a2a3", "a5": "a5", "Ascend950": "a5"}
@@ -148,7 +149,11 @@ def _ready(
 ) -> tuple[ir.Module, Settings]:
     """The module after the stages (or after the stage `until`), and the settings it is printed with."""
     if any(windows_and_contexts(f)[0] for f in module.functions):
-        from pypto_rw.composites import composite, expanded, with_contexts  # only kernels with windows need it
+        from pypto_rw.distributed.composites import (  # only kernels with windows need it
+            composite,
+            expanded,
+            with_contexts,
+        )
 
         if any(map(composite, module.functions)):
             module = expanded(module, filename=task.filename, source=task.source)
@@ -161,8 +166,8 @@ def _ready(
     written = {f.name for f in module.functions}
     module = run(module, task, until=until)
     if any(windows_and_contexts(f)[0] for f in module.functions if f.name not in written):  # made of scopes
-        from pypto_rw.composites import with_contexts
-        from pypto_rw.deferred import as_waiter
+        from pypto_rw.distributed.composites import with_contexts
+        from pypto_rw.distributed.deferred import as_waiter
 
         book = task.engine.rulebook
         made = tuple(f if f.name in written else as_waiter(with_contexts(f), book) for f in module.functions)

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
-from pypto_rw.engine import Engine
-from pypto_rw.lower import Settings, print_walked
+from pypto_rw.lowering.module import print_walked
+from pypto_rw.lowering.printer import Settings
+from pypto_rw.lowering.walk import Walker
 from pypto_rw.records import dataclass, replace
-from pypto_rw.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.watching import Watch
+from pypto_rw.shaping.unit import surroundings_of
 from pypto_rw.syntax import parse, write
-from pypto_rw.unit import surroundings_of
-from pypto_rw.walk import Walker
-from pypto_rw.watching import Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
 from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
-from pypto_rw.engine import Engine
 from pypto_rw.records import dataclass, field, replace
+from pypto_rw.rewriting.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
-"""Scalar expressions: their dtype, their canonical form, and bounds that always hold.
+"""Scalar expressions: their names, their dtype, their canonical form, and bounds that always hold.
 
 Sources: control-and-scalars.md §6.7 (dtypes)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 
-from pypto_rw.ir import Binary, Bool, Cast, DType, Expr, Float, Int, Name, ScalarType, Type, Unary
+from pypto_rw.ir import Binary, Bool, Call, Cast, DType, Expr, Float, Int, Item, Name, ScalarType, Tuple, Type, Unary
 
 OPERATORS = {
     "+": "add",
@@ -146,3 +146,22 @@ def _binary(op: str, a: Bounds, b: Bounds) -> Bounds:
 
 def _clip(low: int, high: int) -> Bounds:
     return max(low, -WIDE), min(high, WIDE)
+
+
+def names_in(exprs: tuple[Expr, ...]) -> Iterator[str]:
+    """Every variable read by `exprs`, in order."""
+    for e in exprs:
+        match e:
+            case Name():
+                yield e.id
+            case Unary() | Cast():
+                yield from names_in((e.operand,))
+            case Binary():
+                yield from names_in((e.left, e.right))
+            case Tuple():
+                yield from names_in(e.items)
+            case Item():
+                yield from names_in((e.value,))
+            case Call():
+                yield from names_in(e.args)
+                yield from names_in(tuple(v for _, v in e.kwargs))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def with_tied(module: ir.Module, unit: tuple[ir.Function, ...], rulebook: Rulebook) -> ir.Module:

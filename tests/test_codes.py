@@ -14,7 +14,7 @@ from pypto_rw.codes import Page, Sample, codes, page
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.examples import examples
 from pypto_rw.memory.verify import verify_plan
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rulepages import Pages, RulePage
 from pypto_rw.syntax import parse
 from tests.assembler.test_codes import CODES

@@ -6,7 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw import CompileError, lower, verify
-from pypto_rw.composites import expanded
+from pypto_rw.distributed.composites import expanded
 from pypto_rw.syntax import parse, write
 from tests.shorthand import kernel, refusal
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pypto_rw import api, egraph, lower
+from pypto_rw import api, lower
+from pypto_rw.rewriting import egraph
 from pypto_rw.syntax import lexer, reader
 from tests.bench.kernels import KERNELS
 

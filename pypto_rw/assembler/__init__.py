@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pypto_rw.diagnostics import Diagnostic, Severity, Span
-from pypto_rw.printed import Printed, PrintedFunction
+from pypto_rw.lowering.printed import Printed, PrintedFunction
 
 if TYPE_CHECKING:
-    from pypto_rw.engine import Engine
-    from pypto_rw.rulebook import Rulebook
+    from pypto_rw.rewriting.engine import Engine
+    from pypto_rw.rewriting.rulebook import Rulebook
 
 _OTHER = {"a2a3": "a5", "a5": "a2a3"}
 _GROUP = "assembler"

@@ -12,7 +12,7 @@ from pypto_rw.assembler.families import Finding
 from pypto_rw.assembler.line import read_line
 from pypto_rw.assembler.view import Surroundings
 from pypto_rw.diagnostics import Diagnostic, Severity
-from pypto_rw.printed import Place, Printed, PrintedFunction
+from pypto_rw.lowering.printed import Place, Printed, PrintedFunction
 
 _TEMPORARY = re.compile(r"%\d+$")
 _SUFFIX = re.compile(r"(?:_view|_pview|_tile|_idx)+$")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pypto_rw import ruletext
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.authoring.overlap import by_conditions
 from pypto_rw.authoring.references import references
 from pypto_rw.authoring.runs import FileRun, run_files
 from pypto_rw.authoring.style import style, unreachable
 from pypto_rw.diagnostics import CompileError
-from pypto_rw.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
 
 
 def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:

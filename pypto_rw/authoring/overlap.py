@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pypto_rw import ruletext
-from pypto_rw.engine import Engine
 from pypto_rw.examples import Outcome, Runner
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook, RuleFile
-from pypto_rw.ruletext import Node, Rule
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.ruletext import Node, Rule
 
 if TYPE_CHECKING:
-    from pypto_rw.egraph import EGraph
+    from pypto_rw.rewriting.egraph import EGraph
 
 _LITERAL = re.compile(r'"|-?\d')
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pypto_rw import ruletext
 from pypto_rw.authoring.findings import Finding
-from pypto_rw.rulebook import Form, Rulebook, RuleFile, Signature
-from pypto_rw.ruletext import Node, Rule
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.rulebook import Form, Rulebook, RuleFile, Signature
+from pypto_rw.rewriting.ruletext import Node, Rule
 
 RULESETS = ("facts", "deduce", "check", "legalize", "lowering")
 _OP = re.compile(r"(?:tile|tensor|array|system|prefetch|scalar|pld(?:\.\w+)?)\.\w+$")

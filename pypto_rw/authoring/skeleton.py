@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 _OP = re.compile(r"tile\.[a-z_][a-z0-9_]*$")
 _OPERAND = re.compile(r"([a-z_][a-z0-9_]*):(tile|scalar)$")

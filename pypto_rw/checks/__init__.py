@@ -12,7 +12,7 @@ from pypto_rw import ir
 from pypto_rw.checks.parts import taking_part
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def unit_findings(

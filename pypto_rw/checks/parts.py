@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pypto_rw import ir
-from pypto_rw.rulebook import Rulebook, Signature
+from pypto_rw.rewriting.rulebook import Rulebook, Signature
 
 Ops = Mapping[str, Signature]
 _TRAITS = ("pipe-step", "buffer-step", "follows", "whole-launch")

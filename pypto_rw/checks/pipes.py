@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pypto_rw import ir
 from pypto_rw.checks.parts import Ops, calls
 from pypto_rw.diagnostics import Diagnostic, Span
-from pypto_rw.nodes import names_in
 from pypto_rw.records import dataclass
+from pypto_rw.scalars import names_in
 
 _WAYS = {1: "cube to vector", 2: "vector to cube", 3: "both ways"}
 

@@ -7,7 +7,7 @@ import sys
 
 from pypto_rw.commands.files import complain
 from pypto_rw.diagnostics import CompileError
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rulepages import Pages
 
 

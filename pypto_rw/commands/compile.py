@@ -16,8 +16,8 @@ from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
 from pypto_rw.pipeline import STAGES
 
 if TYPE_CHECKING:
-    from pypto_rw.inspection import Inspection
-    from pypto_rw.rulebook import Rulebook
+    from pypto_rw.lowering.inspection import Inspection
+    from pypto_rw.rewriting.rulebook import Rulebook
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ import os
 import re
 
 from pypto_rw.resources import folder
-from pypto_rw.rulebook import CORE, Rulebook
+from pypto_rw.rewriting.rulebook import CORE, Rulebook
 
 _INSTRUCTION = re.compile(r"(?<![\w.#!\"%@])([a-z]+)\.([a-z_][\w.]*)")
 

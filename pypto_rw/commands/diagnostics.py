@@ -67,7 +67,7 @@ class Teller:
         if self._form == "sarif":
             from pypto_rw.formats import sarif
             from pypto_rw.resources import version
-            from pypto_rw.rulebook import Rulebook
+            from pypto_rw.rewriting.rulebook import Rulebook
             from pypto_rw.rulepages import Pages
 
             meaning = Pages(Rulebook()).line

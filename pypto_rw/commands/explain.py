@@ -12,7 +12,7 @@ from pypto_rw.commands.options import target_options
 from pypto_rw.diagnostics import CompileError, Severity, render
 from pypto_rw.explain import Examiner, Explanation, Statement
 from pypto_rw.explain.render import as_json, as_text, misses_as_text
-from pypto_rw.selection import no_rule
+from pypto_rw.rewriting.selection import no_rule
 
 
 def explain(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from pypto_rw.commands.options import chip_options
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.memory.chart import charts
 from pypto_rw.memory.picture import as_html, as_text
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def memory(parser: argparse.ArgumentParser) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pypto_rw.inspection import Inspection
-from pypto_rw.selection import Selection
-from pypto_rw.watching import Watch
+from pypto_rw.lowering.inspection import Inspection
+from pypto_rw.rewriting.selection import Selection
+from pypto_rw.rewriting.watching import Watch
 
 _LONG = 0.001  # seconds
 

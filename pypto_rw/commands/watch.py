@@ -14,7 +14,7 @@ import time
 
 from pypto_rw.commands.files import complain
 from pypto_rw.resources import folder
-from pypto_rw.shelf import stamp
+from pypto_rw.rewriting.shelf import stamp
 
 _INTERVAL = 0.2  # seconds between two looks
 State = tuple[object, ...]

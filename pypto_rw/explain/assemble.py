@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pypto_rw import api, ir, ruletext
+from pypto_rw import api, ir
 from pypto_rw.diagnostics import NOWHERE, CompileError, Diagnostic
-from pypto_rw.emit import Const, Instance, Var
-from pypto_rw.engine import Engine
 from pypto_rw.explain.records import Emitted, Explanation, Fired, Question, Stage, Statement, Step
 from pypto_rw.explain.sources import Source, Sources, origins
 from pypto_rw.explain.stated import Stated
 from pypto_rw.explain.terms import value, written
 from pypto_rw.explain.whynot import Miss, why_not
-from pypto_rw.inspection import Inspection, Traced
+from pypto_rw.lowering.inspection import Inspection, Traced
 from pypto_rw.pipeline import STAGES
-from pypto_rw.selection import Selection
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.selection import Selection
+from pypto_rw.shaping.operands import Const, Instance, Var
 from pypto_rw.syntax import parse
 
 

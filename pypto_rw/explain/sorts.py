@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pypto_rw import ruletext
-from pypto_rw.rulebook import SORTS, Rulebook, RuleFile
-from pypto_rw.ruletext import Node
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.rulebook import SORTS, Rulebook, RuleFile
+from pypto_rw.rewriting.ruletext import Node
 
 Heads = dict[str, tuple[tuple[str, ...], str]]  # constructor, function or relation -> sorts of arguments, of the whole
 _SAME = frozenset({"+", "-", "*", "/", "%", "min", "max", "<<", ">>", "&", "|", "^", "abs"})

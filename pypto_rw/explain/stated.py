@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pypto_rw import ruletext
-from pypto_rw.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
 
 
 class Stated:

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.engine import Engine
 from pypto_rw.explain.sorts import Sorts, parts
 from pypto_rw.explain.terms import written
 from pypto_rw.records import dataclass
-from pypto_rw.ruletext import Node, Rule, line_of, rules
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.ruletext import Node, Rule, line_of, rules
 
 if TYPE_CHECKING:
-    from pypto_rw.egraph import EGraph
-    from pypto_rw.rulebook import RuleFile
+    from pypto_rw.rewriting.egraph import EGraph
+    from pypto_rw.rewriting.rulebook import RuleFile
 
 _MOST = 3  # values shown of one expression
 

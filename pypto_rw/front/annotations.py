@@ -5,7 +5,7 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused, kind_name, kind_of
+from pypto_rw.shaping.values import Refused, kind_name, kind_of
 
 _HELP = "correct or drop the annotation"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pypto_rw import ir
 from pypto_rw.records import replace
 from pypto_rw.scalars import WIDE, Bounds
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _FOLDED: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,

@@ -5,15 +5,17 @@ from __future__ import annotations
 from math import gcd
 
 from pypto_rw import ir
-from pypto_rw.engine import Engine, Finding, Term
 from pypto_rw.front.names import reads
 from pypto_rw.memory.sizes import bits
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Signature
+from pypto_rw.rewriting.engine import Engine, Finding, Term
+from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.scalars import WIDE, divisor
-from pypto_rw.shapes import Refused, Shaper, Value, Window, bind
-from pypto_rw.typing import type_of
-from pypto_rw.unit import Surroundings
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.shapes import Shaper
+from pypto_rw.shaping.typing import type_of
+from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value, Window
 
 _BLOCK = 256  # bits: vector operands begin at multiples of 32 bytes
 
@@ -63,7 +65,7 @@ class Asker:
         signature = self.signature(call)
         asked = self.shaper.asked(call, signature, result)
         if self.engine.watch is not None:
-            from pypto_rw.watching import Question  # a plain run is not watched
+            from pypto_rw.rewriting.watching import Question  # a plain run is not watched
 
             self.engine.watch.questions.append(Question(call.span, call.callee, asked.shape, asked.sources))
         said = self.engine.ask(asked.shape)

@@ -12,7 +12,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.front.names import assigned, reads, substituted
 from pypto_rw.records import fields, is_dataclass, replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 from pypto_rw.syntax.constants import constant, folded
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _CUBE = frozenset(
     {ir.Space.Mat, ir.Space.Left, ir.Space.Right, ir.Space.Acc, ir.Space.Bias, ir.Space.LeftScale, ir.Space.RightScale}

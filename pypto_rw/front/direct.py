@@ -17,8 +17,8 @@ from pypto_rw import ir
 from pypto_rw.front.names import reads
 from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
-from pypto_rw.shapes import bind
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.shaping.arguments import bind
 
 
 class _Call(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
-from pypto_rw.engine import Engine, Term
 from pypto_rw.front.asking import Answer, Asker
 from pypto_rw.front.cores import placed_on_core
 from pypto_rw.front.decode import Decoder
@@ -16,9 +15,11 @@ from pypto_rw.front.names import assigned, fresh
 from pypto_rw.front.simplify import without_dead
 from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Signature
-from pypto_rw.shapes import Refused, Value, bind
-from pypto_rw.unit import Surroundings
+from pypto_rw.rewriting.engine import Engine, Term
+from pypto_rw.rewriting.rulebook import Signature
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value
 
 _STEPS = 40  # how often one statement may be replaced before the rules count as endless
 
@@ -45,6 +46,8 @@ class Legalizer:
 
     def _is_view(self, stmt: ir.Assign) -> bool:
         """Whether a statement only takes a window: one that nobody reads is left out."""
+        if isinstance(stmt.type, ir.TileType) and stmt.type.memref is not None:
+            return False  # its author gave it memory, which a window cannot have
         found = self.values.get(stmt.targets[0])
         return stmt.targets[0] in self.seen_through or (
             isinstance(stmt.value, ir.Call) and found is not None and found.origin == "window"

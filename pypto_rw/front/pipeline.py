@@ -13,8 +13,8 @@ from pypto_rw import ir
 from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, fresh, reads, substituted
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
-from pypto_rw.shapes import Refused
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.shaping.values import Refused
 
 _MARK = "pipeline_membership"
 

@@ -10,15 +10,15 @@ takes part in the transport with empty tiles. cross-core.md §8.3, §8.4.
 from __future__ import annotations
 
 from pypto_rw import ir
-from pypto_rw.engine import Engine
 from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, replaced
 from pypto_rw.front.resolve import full_name
 from pypto_rw.front.split import halved, lane_split
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook, Signature
-from pypto_rw.shapes import bind
-from pypto_rw.unit import Surroundings
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook, Signature
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.unit import Surroundings
 
 _FP32 = ir.TensorType((ir.Int(1),), ir.DType.FP32)
 

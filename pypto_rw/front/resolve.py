@@ -5,8 +5,10 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook, Signature
-from pypto_rw.shapes import FLOATS, Refused, bind, kind_of
+from pypto_rw.rewriting.rulebook import Rulebook, Signature
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.shapes import FLOATS
+from pypto_rw.shaping.values import Refused, kind_of
 from pypto_rw.syntax.parts import float_
 
 _FAMILIES = ("tile", "tensor", "array", "system", "prefetch")

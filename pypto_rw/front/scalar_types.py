@@ -5,7 +5,8 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.records import replace
 from pypto_rw.scalars import promoted
-from pypto_rw.shapes import FLOATS, Refused, Shaper
+from pypto_rw.shaping.shapes import FLOATS, Shaper
+from pypto_rw.shaping.values import Refused
 from pypto_rw.syntax.parts import float_
 
 _LOGIC = frozenset({"and", "or", "xor"})

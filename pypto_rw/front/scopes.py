@@ -14,7 +14,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.front.names import assigned, reads
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 def outlined(function: ir.Function) -> list[ir.Function]:

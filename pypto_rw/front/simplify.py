@@ -14,7 +14,7 @@ from pypto_rw.front.copies import copied, defined
 from pypto_rw.front.names import assigned, fresh, reads, substituted
 from pypto_rw.records import replace
 from pypto_rw.scalars import WIDE, Bounds, bounds, dtype_of
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 T = TypeVar("T")
 _UNROLLED = 4096  # statements an unrolled loop may become

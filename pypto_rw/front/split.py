@@ -10,14 +10,15 @@ split=1 divides the rows, split=2 the columns. Only equal halves, and only ops t
 from __future__ import annotations
 
 from pypto_rw import ir
-from pypto_rw.engine import Engine
 from pypto_rw.front.asking import Asker
 from pypto_rw.front.names import assigned
 from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Signature
-from pypto_rw.shapes import Refused, Value, bind
-from pypto_rw.unit import Surroundings
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Signature
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value
 
 _MODES = {1: "UP_DOWN", 2: "LEFT_RIGHT"}
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from pypto_rw import ir
 from pypto_rw.front.names import assigned, live_after, reads, renamed
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 T = TypeVar("T")
 _RESERVED = re.compile(r"arg\d+$")  # what the arguments of the printed function are called

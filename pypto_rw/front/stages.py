@@ -8,7 +8,6 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
-from pypto_rw.engine import Engine
 from pypto_rw.front.constants import folded_indices
 from pypto_rw.front.direct import stored_directly
 from pypto_rw.front.legal import Legalizer
@@ -19,8 +18,9 @@ from pypto_rw.front.simplify import simplified
 from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused
-from pypto_rw.unit import surroundings_of
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.shaping.unit import surroundings_of
+from pypto_rw.shaping.values import Refused
 
 _DEVICE = frozenset({"InCore", "AIC", "AIV"})
 

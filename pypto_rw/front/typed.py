@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
-from pypto_rw.engine import Engine, Term
 from pypto_rw.front.annotations import completed
 from pypto_rw.front.asking import Asker
 from pypto_rw.front.decode import Decoder
@@ -19,8 +18,10 @@ from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused, Value, bind, kind_name, undefined
-from pypto_rw.unit import Surroundings
+from pypto_rw.rewriting.engine import Engine, Term
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.unit import Surroundings
+from pypto_rw.shaping.values import Refused, Value, kind_name, undefined
 
 _CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})

@@ -12,7 +12,7 @@ from pypto_rw import ir
 from pypto_rw.front.arithmetic import Arithmetic
 from pypto_rw.front.asking import Asker
 from pypto_rw.scalars import WIDE
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 def whole_load(tensor: str, asker: Asker, call: ir.Call) -> ir.Call:

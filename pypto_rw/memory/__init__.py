@@ -16,8 +16,8 @@ from pypto_rw.memory.planners import PLANNERS
 from pypto_rw.memory.rebuild import rebuild
 from pypto_rw.memory.tree import build
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
-from pypto_rw.shapes import Refused
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.shaping.values import Refused
 
 
 def plan(

@@ -8,7 +8,7 @@ from pypto_rw.memory.facts import aligned
 from pypto_rw.memory.sizes import tile_bytes
 from pypto_rw.memory.tree import Memory, Tree, Variable, place
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 def sizes_in_use(tree: Tree) -> dict[str, int]:

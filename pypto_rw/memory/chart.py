@@ -7,7 +7,7 @@ from pypto_rw.memory.facts import Facts, aligned
 from pypto_rw.memory.lifetimes import lifetimes
 from pypto_rw.memory.tree import Block, Branch, Loop, Memory, Step, Tree, Variable, build, place, steps
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

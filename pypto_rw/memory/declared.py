@@ -12,7 +12,7 @@ from pypto_rw.memory.lifetimes import Lifetimes
 from pypto_rw.memory.sizes import tile_bytes
 from pypto_rw.memory.tree import ZERO, Memory, Step, Tree, Variable, place
 from pypto_rw.records import dataclass, field
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook, Signature
+from pypto_rw.rewriting.rulebook import Rulebook, Signature
 
 ALIGNMENT = 32  # bytes, in every memory space (memory-planning.md §6)
 _ROWS = 16

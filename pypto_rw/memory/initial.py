@@ -9,7 +9,7 @@ from pypto_rw import ir
 from pypto_rw.memory.declared import Declaration, declarations, require_own_buffer
 from pypto_rw.memory.sizes import tensor_bytes, tile_bytes, window
 from pypto_rw.memory.tree import ZERO, Block, Branch, Loop, Memory, Step, Tree, Variable, place
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 def assign_memory(tree: Tree) -> dict[str, Declaration]:

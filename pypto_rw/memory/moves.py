@@ -12,7 +12,7 @@ from pypto_rw.memory.aliases import Touches, bases, follow
 from pypto_rw.memory.initial import fresh
 from pypto_rw.memory.needs import move, yield_instead
 from pypto_rw.memory.tree import Block, Branch, Loop, Memory, Step, Tree, Variable, place
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 def fold_copies(tree: Tree) -> None:

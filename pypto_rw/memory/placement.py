@@ -16,7 +16,7 @@ from pypto_rw.memory.lifetimes import Lifetimes
 from pypto_rw.memory.solver import Buffer, solve
 from pypto_rw.memory.tree import Tree, place, steps
 from pypto_rw.memory.wishes import wishes
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 
 def place_all(tree: Tree, lives: Lifetimes, reserved: dict[ir.Space, int], notes: list[Diagnostic]) -> dict[str, int]:

@@ -22,7 +22,7 @@ from pypto_rw.memory.placement import place_all
 from pypto_rw.memory.reserved import place_reserved
 from pypto_rw.memory.reuse import Packing
 from pypto_rw.memory.tree import Tree, Variable, place
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 Planner = Callable[[Tree, list[Diagnostic]], None]
 

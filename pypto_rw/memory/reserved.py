@@ -6,7 +6,7 @@ from pypto_rw import ir
 from pypto_rw.memory.facts import aligned
 from pypto_rw.memory.tree import Step, Tree, place, steps
 from pypto_rw.records import replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _PIPE_ALIGNMENT = 256  # bytes; system.reserve_buffer refuses another base
 

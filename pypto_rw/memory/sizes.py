@@ -7,7 +7,7 @@ import math
 from pypto_rw import ir
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.tree import Memory, Variable
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _ODD_BITS = {ir.DType.BOOL: 8, ir.DType.INDEX: 64, ir.DType.TASK_ID: 64}
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.memory.facts import Facts, OpFacts
-from pypto_rw.nodes import names_in
 from pypto_rw.records import dataclass, field
-from pypto_rw.shapes import Refused, bind
+from pypto_rw.scalars import names_in
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.values import Refused
 
 ZERO = ir.Int(0, ir.DType.INT64)
 

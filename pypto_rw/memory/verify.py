@@ -17,7 +17,7 @@ from pypto_rw.memory.hazards import forbidden
 from pypto_rw.memory.sizes import bits
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable, build, place, root, steps
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

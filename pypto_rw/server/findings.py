@@ -11,7 +11,7 @@ from pygls.workspace.position_codec import PositionCodec
 from pypto_rw import resources
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Severity
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.server.positions import to_range
 
 _SEVERITIES = {

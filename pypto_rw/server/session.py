@@ -22,7 +22,7 @@ from pygls.workspace.position_codec import PositionCodec
 
 from pypto_rw import api
 from pypto_rw.diagnostics import CompileError, Severity, Span
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.server.analysis import Analysis, Options
 from pypto_rw.server.catalogue import Catalogue
 from pypto_rw.server.completion import complete

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from pypto_rw import ruletext
 from pypto_rw.explain import Fired
+from pypto_rw.rewriting import ruletext
 from pypto_rw.trace.changes import Parts
 from pypto_rw.trace.story import Line, Stage, Story
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
-from pypto_rw.nodes import names_in
 from pypto_rw.records import dataclass
+from pypto_rw.scalars import names_in
 from pypto_rw.syntax import expression_text
 from pypto_rw.wrapper.ctypes import PACKED
 from pypto_rw.wrapper.units import Rejected, calls

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.records import dataclass, replace
-from pypto_rw.unit import Surroundings
+from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.wrapper.names import Unfit, source_path, symbol
 
 CORE = {"AIC": "aic", "AIV": "aiv"}

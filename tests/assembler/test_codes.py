@@ -10,7 +10,7 @@ import pytest
 import pypto_rw
 from pypto_rw.assembler.families import FAMILIES
 from pypto_rw.codes import Sample, codes, page
-from pypto_rw.rulebook import Rulebook, statements
+from pypto_rw.rewriting.rulebook import Rulebook, statements
 from tests.conftest import ROOT
 
 _FAMILIES = ROOT / "pypto_rw/assembler"

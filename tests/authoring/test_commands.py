@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw.examples import Runner, examples
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from tests.conftest import ROOT, Run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pypto_rw import ruletext
+from pypto_rw.rewriting import ruletext
 
 TEXT = """\
 ; a remark with ( and "

@@ -8,9 +8,9 @@ from textwrap import dedent, indent
 import pytest
 
 from pypto_rw import CompileError, ir, lower
-from pypto_rw.engine import Engine
 from pypto_rw.pipeline import Task, run
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.syntax import parse, write
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from pypto_rw import CompileError
-from pypto_rw.engine import Engine
 from pypto_rw.pipeline import Task, run
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.syntax import parse, write
 from tests.front.authored import kernel
 from tests.rules.test_casts import DTYPES, SPEC, TARGETS, specified

@@ -12,7 +12,7 @@ from pypto_rw import ir
 from pypto_rw.collector import paused
 from pypto_rw.memory import plan_function
 from pypto_rw.memory.facts import Facts
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.syntax import parse
 from tests.memory.kernels import file
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pypto_rw import api, egraph
+from pypto_rw import api
+from pypto_rw.rewriting import egraph
 from tests.conftest import ROOT
 from tests.front.authored import kernel
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pypto_rw.engine import Engine
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook
 
 SPEC = Path(__file__).parents[3] / "shared/spec/casts.yaml"
 DTYPES = [

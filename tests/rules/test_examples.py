@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pypto_rw.examples import Runner, examples
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 _BOOK = Rulebook()
 _RUNNER = Runner(_BOOK)

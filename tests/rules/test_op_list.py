@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 OPS = [
     "array.create",

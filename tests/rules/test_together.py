@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from pypto_rw.engine import Engine
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import Rulebook
 from tests.conftest import ROOT
 
 

@@ -14,7 +14,7 @@ from pytest_lsp import LanguageClient
 from pytest_lsp.client import make_test_lsp_client
 from syrupy.assertion import SnapshotAssertion
 
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 from tests.conftest import ROOT, Run
 from tests.server.conftest import SERVER, Editor
 

@@ -10,7 +10,7 @@ import sys
 from pypto_rw.commands.files import complain, read, reason
 from pypto_rw.commands.options import target_options
 from pypto_rw.commands.rules.names import named
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def options(parser: argparse.ArgumentParser) -> None:

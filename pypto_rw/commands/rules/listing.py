@@ -6,7 +6,7 @@ import argparse
 
 from pypto_rw.commands.files import complain
 from pypto_rw.commands.rules.names import names_option
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def names_option(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import os
 
 from pypto_rw.commands.files import complain, reason, write
 from pypto_rw.commands.rules.names import named, names_option
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def options(parser: argparse.ArgumentParser) -> None:

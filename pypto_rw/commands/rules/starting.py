@@ -6,7 +6,7 @@ import argparse
 import os
 
 from pypto_rw.commands.files import complain, reason, write
-from pypto_rw.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pypto_rw import ir
-from pypto_rw.nodes import names_in
+from pypto_rw.scalars import names_in
 from pypto_rw.wrapper.orchestration.callees import Program, Unlaunchable
 from pypto_rw.wrapper.units import callee_of
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import dataclass, field
-from pypto_rw.unit import workspace_bytes
+from pypto_rw.shaping.unit import workspace_bytes
 from pypto_rw.wrapper.units import KERNELS, attribute, callee_of, callees, calls
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
-from pypto_rw.nodes import names_in
 from pypto_rw.records import dataclass
+from pypto_rw.scalars import names_in
 from pypto_rw.wrapper.manifest import Direction, Launched
 from pypto_rw.wrapper.names import Unfit
 from pypto_rw.wrapper.orchestration.aliases import Aliases, reads, trailing_yield

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pypto_rw import ir
-from pypto_rw.nodes import names_in
 from pypto_rw.records import dataclass
+from pypto_rw.scalars import names_in
 from pypto_rw.syntax import expression_text
 from pypto_rw.wrapper.ctypes import PACKED, RUNTIME_DTYPE
 from pypto_rw.wrapper.orchestration.callees import Unlaunchable

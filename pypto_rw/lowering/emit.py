@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
-from pypto_rw.printed import Distinct, Place
+from pypto_rw.lowering.printed import Distinct, Place
 from pypto_rw.records import dataclass, field
-from pypto_rw.template import Template
-
-
-class Var(NamedTuple):
-    """Operand: a variable of the function."""
-
-    name: str
-
-
-class Const(NamedTuple):
-    """Operand: a constant; `dtype` by name."""
-
-    value: int | float
-    dtype: str
-
-
-@dataclass(slots=True)
-class Instance:
-    """One use of a shape: the operands at its positions, the values of its run-time extents, its result."""
-
-    shape: str
-    operands: tuple[Operand, ...]
-    extents: tuple[Operand, ...] = ()
-    result: str | None = None
-    template: Template | None = field(default=None, compare=False)
-
-    @property
-    def plain(self) -> bool:
-        """Whether no operand is an expression of its own."""
-        return not any(isinstance(o, Instance) for o in (*self.operands, *self.extents))
-
-
-Operand = Var | Const | Instance
+from pypto_rw.shaping.operands import Const, Instance, Operand, Var
 
 
 class Emitter:

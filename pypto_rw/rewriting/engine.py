@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook
-from pypto_rw.shelf import Shelf
-from pypto_rw.template import Template, compile_code
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.shelf import Shelf
+from pypto_rw.rewriting.template import Template, compile_code
 
 if TYPE_CHECKING:
-    from pypto_rw.egraph import EGraph
-    from pypto_rw.selection import Selection
-    from pypto_rw.watching import Firing, Watch
+    from pypto_rw.rewriting.egraph import EGraph
+    from pypto_rw.rewriting.selection import Selection
+    from pypto_rw.rewriting.watching import Firing, Watch
 
 Term = tuple[Any, ...]
 
@@ -249,7 +249,7 @@ class Engine:
 
     def _egraph(self) -> EGraph:
         if self._graph is None:
-            from pypto_rw.egraph import EGraph
+            from pypto_rw.rewriting.egraph import EGraph
 
             self._graph = EGraph(
                 self.rulebook, target=self.target, facts=self._facts, selection=self._selection, watch=self.watch

@@ -9,7 +9,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _MOST = 16
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pypto_rw import cache as stored
 from pypto_rw import resources
-from pypto_rw.rulebook import Parameter, Signature
+from pypto_rw.rewriting.rulebook import Parameter, Signature
 
 _MOST = 20_000  # shapes remembered of one op
 _STORED = 2_000  # of these for other processes

@@ -8,7 +8,7 @@ Templates as in collectives.py; `@` in a name marks the phase. Source: distribut
 
 from __future__ import annotations
 
-from pypto_rw.collectives import FLAT, SETUP, indented
+from pypto_rw.distributed.collectives import FLAT, SETUP, indented
 
 HEAD = """
 {here}: pl.Scalar[pl.INDEX] = pl.cast({me}, pl.INDEX)

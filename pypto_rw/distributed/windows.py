@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
-from pypto_rw.rulebook import Signature
-from pypto_rw.shapes import Refused, Value
-from pypto_rw.unit import windows_and_contexts
+from pypto_rw.rewriting.rulebook import Signature
+from pypto_rw.shaping.unit import windows_and_contexts
+from pypto_rw.shaping.values import Refused, Value
 
 WINDOW_KINDS = frozenset({"window", "window-parameter"})
 

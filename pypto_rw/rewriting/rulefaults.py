@@ -6,9 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 
-from pypto_rw import ruletext
 from pypto_rw.diagnostics import CompileError
-from pypto_rw.rulebook import Rulebook, RuleFile, rule_error
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.rulebook import Rulebook, RuleFile, rule_error
 
 RULESETS = ("facts", "deduce", "check", "legalize", "lowering")
 _PLACE = re.compile(r"(\d+):(\d+)-(?:\d+:)?\d+ of (\S+)")

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
-from pypto_rw import collectives, ir, ring
+from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.distributed import collectives, ring
+from pypto_rw.distributed.windows import type_text
 from pypto_rw.records import fields, is_dataclass, replace
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.unit import COMM_CTX, windows_and_contexts
+from pypto_rw.shaping.values import Refused
 from pypto_rw.syntax import parse
-from pypto_rw.unit import COMM_CTX, windows_and_contexts
-from pypto_rw.windows import type_text
 
 
 def expanded(module: ir.Module, *, filename: str, source: str = "") -> ir.Module:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from pypto_rw import ruletext
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
 
 _ALWAYS = ("core/", "form/", "target/", "instruction/")
 

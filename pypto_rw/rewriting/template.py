@@ -11,7 +11,7 @@ from typing import Any
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import Form
+from pypto_rw.rewriting.rulebook import Form
 
 Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import dataclass
-from pypto_rw.shapes import Refused
+from pypto_rw.shaping.values import Refused
 
 _NO_DIGITS = {"BOOL": 8, "BF16": 16, "INDEX": 64, "TASK_ID": 64}
 _BITS = {

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from pypto_rw import ir
 from pypto_rw.records import replace
-from pypto_rw.rulebook import Rulebook
-from pypto_rw.shapes import Refused
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.shaping.values import Refused
 
 
 def settled(functions: tuple[ir.Function, ...], book: Rulebook) -> tuple[tuple[ir.Function, ...], list[Refusal]]:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
-from pypto_rw.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
+from pypto_rw.rewriting.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
 
 if TYPE_CHECKING:
-    from pypto_rw.selection import Selection
-    from pypto_rw.watching import Firing, Watch
+    from pypto_rw.rewriting.selection import Selection
+    from pypto_rw.rewriting.watching import Firing, Watch
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
@@ -117,7 +117,7 @@ class EGraph:
         """The rules that match for one shape, in order; while it is open, `bindings` may look at what they made.
 
         `asked`: as a question of the stages before planning, else as a shape to lower."""
-        from pypto_rw.watching import Watch  # a plain run watches nothing
+        from pypto_rw.rewriting.watching import Watch  # a plain run watches nothing
 
         self.load("core/stages")
         self._forget()
@@ -247,7 +247,7 @@ class EGraph:
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            from pypto_rw.rulefaults import explained  # only a wrong file needs it
+            from pypto_rw.rewriting.rulefaults import explained  # only a wrong file needs it
 
             raise explained(str(error), file, self.rulebook) from None
         self._make_constants(file)
@@ -319,7 +319,7 @@ class EGraph:
 
     def _one_by_one(self, text: str) -> str:
         """A file's text with every rule in a ruleset of its own, so that it can be timed."""
-        from pypto_rw.ruletext import one_by_one
+        from pypto_rw.rewriting.ruletext import one_by_one
 
         text, moved = one_by_one(text, sum(map(len, self._alone_in.values())))
         for ruleset, own in moved:
@@ -367,7 +367,7 @@ class EGraph:
         for name in dict.fromkeys(key[2] for key, _ in rows):
             files = [f for n in sorted(self._loaded) if (f := self.rulebook.file(n)) is not None]
             if not any(name in f.rule_lines for f in files):
-                from pypto_rw.rulefaults import unnamed_refusal  # only a wrong file needs it
+                from pypto_rw.rewriting.rulefaults import unnamed_refusal  # only a wrong file needs it
 
                 raise unnamed_refusal(name, files, self.rulebook.folders[0])
         return rows

@@ -6,19 +6,21 @@ what an op means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from pypto_rw import ir, terms
-from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
-from pypto_rw.emit import Const, Instance, Operand, Var
-from pypto_rw.engine import Engine
+from pypto_rw import ir
 from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass, field, replace
-from pypto_rw.rulebook import CONTEXT_KINDS, OPERAND_KINDS, SORTS, Parameter, Rulebook, Signature
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Rulebook, Signature
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
+from pypto_rw.shaping import terms
+from pypto_rw.shaping.arguments import attribute_term, bind, default_term, scratch_help
+from pypto_rw.shaping.operands import Const, Instance, Operand, Var
+from pypto_rw.shaping.unit import HIDDEN, Surroundings, pipe_key
+from pypto_rw.shaping.values import ARTICLES, Refused, Value, begins_inside, kind_name, kind_of, overlap, undefined
 from pypto_rw.syntax.parts import float_
-from pypto_rw.unit import HIDDEN, Surroundings, pipe_key
 
 _PACKED = frozenset({ir.DType.INT4, ir.DType.UINT4, ir.DType.FP4, ir.DType.HF4})  # two elements a byte
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
@@ -32,77 +34,6 @@ _WAY_IN = {  # how what an operand must be comes to be
     "tensor": "or pass it as a parameter, if it is a tensor",
 }
 _DIVISIONS = frozenset({"/", "//", "%"})
-NONE_TERMS = {
-    "Operand": "(none)",
-    "Operands": "(vec-empty)",
-    "Extents": "(vec-empty)",
-    "Extent": "(open)",
-    "Dtype": "(no-dtype)",
-    "Space": "(no-space)",
-    "Layout": "(no-layout)",
-    "TensorLayout": "(no-tensor-layout)",
-    "Pad": "(no-pad)",
-    "bool": "false",
-    "i64": "-1",
-    "String": '""',
-}
-
-
-class Window(NamedTuple):
-    """What a window looks at: the source's handle, two offsets, the columns and the bytes of the whole tile.
-
-    `memory`: 0 the window's own allocation may lie over the whole tile, 1 it lies elsewhere, 2 it holds a copy,
-    3 as 1, and it may begin inside 32 bytes, where no vector operand begins. `begins`: how far behind the start of an
-    allocation it begins, in bits: a constant, and a number that divides the rest."""
-
-    handle: object
-    row: ir.Expr
-    col: ir.Expr
-    columns: int
-    bytes: object
-    memory: int = 0
-    begins: tuple[int, int] = (0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What is known of a variable.
-
-    `place`: (allocation, byte range, handle), each a hashable identity, or None. `origin`: how the value came
-    to be. `constant`: the scalar constant it stands for. `root`: the parameter whose memory a tensor is.
-    `divisor`: a number that divides a scalar."""
-
-    type: ir.Type
-    place: tuple[object, object, object] | None = None
-    origin: str = "plain"
-    window: Window | None = None
-    constant: ir.Int | ir.Float | ir.Bool | None = None
-    bounds: Bounds = (-WIDE, WIDE)
-    view: str | None = None
-    root: str | None = None
-    divisor: int = 1
-
-
-class Refused(Exception):
-    """A statement that cannot become a shape."""
-
-    def __init__(self, code: str, message: str, span: Span = NOWHERE, help: str = "", rule: str = "") -> None:
-        super().__init__(message)
-        self.code, self.message, self.span, self.help, self.rule = code, message, span, help, rule
-        self.name: str | None = None
-
-    def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
-        """The refusal at its own place, or at `span` where it has none."""
-        return Diagnostic(
-            self.code,
-            self.message,
-            self.span or span,
-            self.help,
-            self.rule,
-            filename=filename,
-            function=function,
-            name=self.name or "",
-        )
 
 
 @dataclass(slots=True)
@@ -483,8 +414,8 @@ class Shaper:
             return self._context(key, p, call)
         if expr is None or (isinstance(expr, ir.Name) and expr.id == "None"):
             if p.default is None:
-                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p))
-            return _default_term(p)
+                raise Refused("operand-count", f"{call.callee} needs {p.name}", call.span, scratch_help(p))
+            return default_term(p)
         if p.kind in OPERAND_KINDS:
             return self._operand_term(key, p, expr, call)
         if p.kind == "extent":
@@ -507,7 +438,7 @@ class Shaper:
                             call.span,
                         )
             return _vec(items)
-        return _attribute_term(p, self.resolved(expr), call)
+        return attribute_term(p, self.resolved(expr), call)
 
     def _context(self, key: _Key, p: Parameter, call: ir.Call) -> str:
         """Term of a parameter that the surroundings fill in."""
@@ -544,7 +475,7 @@ class Shaper:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
             raise Refused(
                 "operand-kind",
-                f"{call.callee}: {p.name} must be {_ARTICLE[p.kind]}, but {got}",
+                f"{call.callee}: {p.name} must be {ARTICLES[p.kind]}, but {got}",
                 call.span,
                 help,
             )
@@ -669,45 +600,6 @@ class _KnownBounds(dict[str, Bounds]):
 
 
 _WIDER = {"integer": "scalar", "window": "tensor", "window-parameter": "tensor"}  # what such an operand is as well
-_CODED = {
-    "AtomicType.None_": 0,
-    "AtomicType.Add": 1,
-    "NotifyOp.AtomicAdd": 0,
-    "NotifyOp.Set": 1,
-    "WaitCmp.Eq": 0,
-    "WaitCmp.Ge": 1,
-}
-_ARTICLE = {
-    "tile": "a tile",
-    "tensor": "a tensor",
-    "scalar": "a scalar",
-    "array": "an array",
-    "integer": "an integer scalar",
-    "window": "a window",
-    "window-parameter": "a window",
-    "effect": "the name of a call for its effect, which gives no value",
-}
-
-
-def kind_of(t: ir.Type) -> str:
-    """`tile`, `tensor`, `scalar`, `array`, `effect` (a pl.UnknownType) or `other`."""
-    match t:
-        case ir.TileType():
-            return "tile"
-        case ir.TensorType():
-            return "tensor"
-        case ir.ScalarType():
-            return "scalar"
-        case ir.ArrayType():
-            return "array"
-        case ir.OpaqueType(name="pl.UnknownType"):
-            return "effect"
-    return "other"
-
-
-def kind_name(t: ir.Type | None) -> str:
-    """The kind of a type with its article, for messages."""
-    return _ARTICLE.get(kind_of(t), "of another kind") if t is not None else "undefined"
 
 
 def _require_addressable(t: ir.Type) -> None:
@@ -718,44 +610,8 @@ def _require_addressable(t: ir.Type) -> None:
         raise Refused("number-range", f"{count} elements are more than can be addressed")
 
 
-def overlap(a: object, b: object) -> bool:
-    """Whether two byte ranges (where, offset, size, slot) share bytes in every run."""
-    if not isinstance(a, tuple) or not isinstance(b, tuple) or a[0] != b[0]:
-        return False
-    known = isinstance(a[1], int) and isinstance(b[1], int) and isinstance(a[2], int) and isinstance(b[2], int)
-    return known and a[3] is None and b[3] is None and a[1] < b[1] + b[2] and b[1] < a[1] + a[2]
-
-
-def begins_inside(a: object, b: object) -> bool:
-    """Whether the byte range `b`, which overlaps `a`, begins behind the start of `a`."""
-    return isinstance(a, tuple) and isinstance(b, tuple) and bool(b[1] > a[1])
-
-
-def apart(a: object, b: object) -> bool:
-    """Whether two byte ranges share no byte in any run."""
-    if not isinstance(a, tuple) or not isinstance(b, tuple):
-        return False
-    if a[0] != b[0]:
-        return True
-    known = isinstance(a[1], int) and isinstance(b[1], int) and isinstance(a[2], int) and isinstance(b[2], int)
-    return known and a[3] is None and b[3] is None and not overlap(a, b)
-
-
 def _vec(items: list[str]) -> str:
     return f"(vec-of {' '.join(items)})" if items else "(vec-empty)"
-
-
-def undefined(name: str, help: str = "") -> Refused:
-    """Refusal of a name without a definition; `help` where it need not be a scalar."""
-    if name.endswith("__FREE_VAR"):
-        return Refused("undefined-name", f"{name} has no definition: the dump was printed from malformed IR")
-    refused = Refused(
-        "undefined-name",
-        f"cannot materialize symbol {name}: it has no definition",
-        help=f"define {name} before its use, {help or f'or pass it as a parameter {name}: pl.Scalar[pl.INDEX]'}",
-    )
-    refused.name = name
-    return refused
 
 
 def _nearest_ops(book: Rulebook, op: str, near: str) -> str:
@@ -764,139 +620,3 @@ def _nearest_ops(book: Rulebook, op: str, near: str) -> str:
     if file is not None:
         return f'{file.name}.egg has no (signature "{op}" "…") or (operands "{op}" "…")'
     return f"the nearest ops are {near}" if near else ""
-
-
-def bind(call: ir.Call, signature: Signature) -> dict[str, ir.Expr]:
-    """Arguments by parameter name. Refused: too many, unknown, repeated or missing ones."""
-    usage = signature.usage
-    positional, names = usage.positional, usage.names
-    if len(call.args) > len(positional):
-        most = len(positional)
-        raise Refused(
-            "operand-count",
-            f"{call.callee} takes at most {most} operand{'s' * (most != 1)}; got {len(call.args)}",
-            call.span,
-            _takes(signature),
-        )
-    bound = _in_order(positional, call.args)
-    for name, value in call.kwargs:
-        if name not in names:
-            raise Refused("unknown-keyword", f"{call.callee} has no keyword {name}", call.span, _takes(signature))
-        if name in bound:
-            raise Refused("repeated-argument", f"{call.callee}: {name} is given twice", call.span)
-        bound[name] = value
-    for p in usage.required:
-        if p.name not in bound:
-            raise Refused(
-                "operand-count", f"{call.callee} needs {p.name}", call.span, _scratch_help(p) or _takes(signature)
-            )
-    return bound
-
-
-def _scratch_help(p: Parameter) -> str:
-    """How to make the operand, where it is a tile that an op only computes in."""
-    if p.kind != "tile" or not p.name.startswith("tmp"):
-        return ""
-    return (
-        "make a tile for it to compute in, of the shape and dtype of the operand: "
-        f"{p.name} = pl.create_tile([16, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec)"
-    )
-
-
-def _takes(signature: Signature) -> str:
-    """What an op takes, for a message."""
-    return f"it takes {', '.join(p.name for p in signature.parameters if p.written) or 'nothing'}"
-
-
-def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
-    """Positional arguments by name; a list passes by an optional operand that cannot be one."""
-    bound: dict[str, ir.Expr] = {}
-    names = iter(positional)
-    for a in args:
-        p = next(names, None)
-        while p is not None and isinstance(a, ir.Tuple) and p.default == "none" and p.kind == "tile":
-            p = next(names, None)
-        if p is not None:
-            bound[p.name] = a
-    return bound
-
-
-def _default_term(p: Parameter) -> str:
-    assert p.default is not None
-    sort = SORTS[p.kind]
-    if sort == "bool":
-        return p.default.lower()
-    if sort == "i64":
-        return p.default if p.default.lstrip("-").isdigit() else NONE_TERMS[sort]
-    if sort == "String":
-        return terms.string(p.default if p.default != "none" else "")
-    if sort in ("Operand", "Operands", "Extents", "Extent") or p.default == "none":
-        return NONE_TERMS[sort]
-    return f"({'pad-' if sort == 'Pad' and not p.default.endswith('-pad') else ''}{p.default})"
-
-
-def _attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
-    def wrong(what: str) -> Refused:
-        return Refused("attribute-value", f"{call.callee}: {p.name} must be {what}", call.span)
-
-    last = expr.path.rsplit(".", 1)[-1] if isinstance(expr, ir.Symbol) else None
-    match p.kind:
-        case "dtype":
-            if last is None or last not in ir.DType.__members__:
-                raise wrong("a dtype such as pl.FP32")
-            return f"({last})"
-        case "space":
-            if last is None or last not in ir.Space.__members__:
-                raise wrong("a memory space such as pl.Mem.Vec")
-            return f"({last})"
-        case "layout":
-            if last is None or last not in ir.TileLayout.__members__:
-                raise wrong("a tile layout such as pl.TileLayout.row_major")
-            return f"({last})"
-        case "tensor-layout":
-            if last is None or last not in ir.TensorLayout.__members__:
-                raise wrong("a tensor layout such as pl.TensorLayout.DN")
-            return f"({last})"
-        case "pad":
-            if last is not None and last in ir.Pad.__members__:
-                return f"(pad-{last})"
-            if isinstance(expr, ir.Int) and expr.value == 0:
-                return "(pad-zero)"
-            if isinstance(expr, ir.Float) and expr.value in (float("inf"), float("-inf")):
-                return "(pad-max)" if expr.value > 0 else "(pad-min)"
-            if isinstance(expr, ir.Float) and expr.value == 0:
-                return "(pad-zero)"
-            raise wrong("a pad value such as pl.PadValue.zero")
-        case "flag":
-            if not isinstance(expr, ir.Bool):
-                raise wrong("True or False")
-            return "true" if expr.value else "false"
-        case "int" if isinstance(expr, ir.Symbol) and expr.path.removeprefix("pld.") in _CODED:
-            return str(_CODED[expr.path.removeprefix("pld.")])
-        case "int":
-            if not isinstance(expr, ir.Int):
-                raise wrong("an integer constant")
-            return str(expr.value)
-        case "identifier":
-            text = expr.value if isinstance(expr, ir.Str) else None
-            if text is None:
-                raise wrong("a name in quotes")
-            if not text:
-                raise Refused("attribute-value", f"{call.callee}: {p.name} must not be empty", call.span)
-            odd = next((c for c in text if not (c.isascii() and (c.isalnum() or c == "_"))), None)
-            if odd is not None:
-                raise Refused(
-                    "attribute-value",
-                    f"{call.callee}: {p.name} may contain only letters, digits and underscore; found {odd!r}",
-                    call.span,
-                )
-            return terms.string(text)
-        case "word":
-            if isinstance(expr, ir.Str):
-                return terms.string(expr.value)
-            if isinstance(expr, ir.Int):
-                return terms.string(str(expr.value))
-            if last is not None:
-                return terms.string(last)
-            raise wrong("a word in quotes")
-    raise wrong("something else")

@@ -9,12 +9,13 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Span
-from pypto_rw.emit import Emitter, Instance
-from pypto_rw.engine import Engine
-from pypto_rw.printed import Place
+from pypto_rw.lowering.emit import Emitter
+from pypto_rw.lowering.printed import Place
 from pypto_rw.records import dataclass, field
-from pypto_rw.selection import Selection
-from pypto_rw.watching import Watch
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.rewriting.selection import Selection
+from pypto_rw.rewriting.watching import Watch
+from pypto_rw.shaping.operands import Instance
 
 
 @dataclass(slots=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
-from pypto_rw.emit import Instance, Operand
 from pypto_rw.records import dataclass, field
-from pypto_rw.shapes import Value
+from pypto_rw.shaping.operands import Instance, Operand
+from pypto_rw.shaping.values import Value
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -155,20 +153,7 @@ class Scoped(dict[str, Value]):
         return bool(self._journal) and name in self._journal[-1]
 
 
-def names_in(exprs: tuple[ir.Expr, ...]) -> Iterator[str]:
-    """Every variable read by `exprs`, in order."""
-    for e in exprs:
-        match e:
-            case ir.Name():
-                yield e.id
-            case ir.Unary() | ir.Cast():
-                yield from names_in((e.operand,))
-            case ir.Binary():
-                yield from names_in((e.left, e.right))
-            case ir.Tuple():
-                yield from names_in(e.items)
-            case ir.Item():
-                yield from names_in((e.value,))
-            case ir.Call():
-                yield from names_in(e.args)
-                yield from names_in(tuple(v for _, v in e.kwargs))
+def yield_span(body: tuple[ir.Stmt, ...], span: Span) -> Span:
+    """Where a block's yield stands; `span` for a block without one."""
+    last = body[-1] if body else None
+    return (last.call_span or last.span) if isinstance(last, ir.Yield) else span

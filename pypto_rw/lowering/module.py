@@ -1,0 +1,291 @@
+"""From an allocated module to MLIR text: the last stage.
+
+Each function is walked into nodes, all shapes go through the engine at once, then the emitter prints the body and,
+above it, what the body asked for: constants, tensor views, hoisted handles. Source: types-and-memory.md §1-§7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pypto_rw import ir
+from pypto_rw.checks import unit_findings
+from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.lowering.nodes import Branch, Declare, Do, Loop, Node, Same, Walked, WhileLoop
+from pypto_rw.lowering.printed import PrintedFunction
+from pypto_rw.lowering.printer import DEVICE, Printer, Settings
+from pypto_rw.lowering.walk import Walker
+from pypto_rw.rewriting.engine import Engine
+from pypto_rw.shaping.operands import Instance, Operand
+from pypto_rw.shaping.unit import surroundings_of, windows_and_contexts
+from pypto_rw.shaping.values import Refused
+
+if TYPE_CHECKING:
+    pass
+
+
+def lower_module(
+    module: ir.Module,
+    engine: Engine,
+    settings: Settings,
+    source: str,
+    *,
+    unit: tuple[ir.Function, ...] | None = None,
+) -> tuple[str, list[PrintedFunction]]:
+    """MLIR text of every function of `module`, in name order, and the instructions it is made of.
+
+    Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
+    some of them."""
+    diagnostics: list[Diagnostic] = []
+    members = _checked_windows(module.functions, engine, settings, diagnostics)
+    # the unit as it is lowered: members whose signals were put in order stand for the ones written
+    ordered = {f.name: f for f in members}
+    known = {f.name for f in unit or ()}
+    made = (f for f in members if f.name not in known)  # by the stages, out of scopes
+    unit = (*(ordered.get(f.name, f) for f in unit or ()), *made)
+    functions = sorted(members, key=lambda f: f.name)
+    walked: list[Walked] = []
+    walkers: list[Walker] = []
+    for function in functions:
+        if function.kind not in DEVICE:
+            kind = function.kind or "Opaque"
+            diagnostics.append(
+                Diagnostic(
+                    "function-type",
+                    f"the function {function.name} has type {kind}; only AIC, AIV and InCore have kernel code",
+                    function.span,
+                    filename=settings.filename,
+                    function=function.name,
+                )
+            )
+            continue
+        walker = Walker(
+            engine,
+            function,
+            addresses=settings.addresses,
+            filename=settings.filename,
+            surroundings=surroundings_of(function, unit),
+            marks=(settings.marks or not settings.reference) and bool(windows_and_contexts(function)[0]),
+        )
+        walked.append(walker.walk())
+        walkers.append(walker)
+        diagnostics += walker.diagnostics
+    declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
+    diagnostics += _reserved(functions, declared, settings.filename)
+    diagnostics += unit_findings(
+        module.functions,
+        unit,
+        engine.rulebook,
+        target=settings.target,
+        reference=settings.reference,
+        filename=settings.filename,
+    )
+    templates = _Templates(engine)
+    if settings.inspection is not None:
+        settings.inspection.wanted = templates.wanted
+    parameters = [_parameter_views(w, diagnostics) for w in walkers]
+    for f, params in zip(walked, parameters, strict=True):
+        for instance, span in (
+            *_instances(f.body),
+            *((p, _span_of(f.function, p.result)) for p in params),
+            *f.regions,
+        ):
+            templates.want(instance, span, f.function.name)
+    diagnostics += templates.finish(settings.filename)
+    if diagnostics:
+        raise CompileError(_in_order(diagnostics, source), source)
+    text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    printed = []
+    for f, params in zip(walked, parameters, strict=True):
+        printer = Printer(f, params, settings)
+        lines = printer.print()
+        text += lines
+        distinct = printer.emitter.distinct
+        kernel = DEVICE[f.function.kind or ""]
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
+    text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
+    text.append("}")
+    if settings.inspection is not None:
+        settings.inspection.lines = text
+    return "\n".join(text) + "\n", printed
+
+
+def _checked_windows(
+    unit: tuple[ir.Function, ...], engine: Engine, settings: Settings, diagnostics: list[Diagnostic]
+) -> tuple[ir.Function, ...]:
+    """The unit with its signals ordered; what its kernels with windows do wrong as whole functions is reported."""
+    distributed = [f for f in unit if windows_and_contexts(f)[0]]
+    if not distributed:
+        return unit
+    from pypto_rw.distributed.deferred import faults  # only kernels with windows need these two
+    from pypto_rw.distributed.members import settled
+
+    for f in distributed:
+        diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
+    if settings.reference:
+        return unit
+    unit, unordered = settled(unit, engine.rulebook)
+    diagnostics += (r.diagnostic(r.span, settings.filename, name) for r, name in unordered)
+    return unit
+
+
+def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: str) -> Iterator[Diagnostic]:
+    """Functions that have the name of one the text calls."""
+    for f in functions:
+        if f.name in declared:
+            yield Diagnostic(
+                "reserved-name",
+                f"a kernel cannot be called {f.name!r}: the text calls the adapter of that name",
+                f.span,
+                "give the kernel another name",
+                filename=filename,
+                function=f.name,
+            )
+
+
+def _span_of(function: ir.Function, parameter: str | None) -> Span:
+    return next((p.span for p in function.params if p.name == parameter), function.span)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
+    """Each finding once, where it is, in the order of the text."""
+    from pypto_rw.lowering.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)
+    return sorted(found, key=lambda d: (d.span.line, d.span.column))
+
+
+def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Instance]:
+    """Instances of a function's tensor views; a dimension that is no scalar is reported."""
+    views = []
+    for p in walker.function.params:
+        if isinstance(p.type, ir.TensorType):
+            try:
+                views.append(walker.shaper.parameter(p))
+            except Refused as refused:
+                diagnostics.append(refused.diagnostic(p.span, walker.filename, walker.function.name))
+    return views
+
+
+def print_walked(
+    walker: Walker, walked: Walked, engine: Engine, settings: Settings
+) -> tuple[list[str], dict[str, str]]:
+    """Lines of one function's statements and the types printed for its values; for a rule's example."""
+    params = [walker.shaper.parameter(p) for p in walked.function.params if isinstance(p.type, ir.TensorType)]
+    given = [
+        walker.shaper.alloc(p.name, walker.values[p.name])
+        for p in walked.function.params
+        if isinstance(p.type, ir.TileType)
+    ]
+    templates = _Templates(engine)
+    for instance, span in (*_instances(walked.body), *walked.regions):
+        templates.want(instance, span, walked.function.name)
+    for instance in (*params, *given):
+        templates.want(instance, walked.function.span, walked.function.name)
+    if refused := list(templates.finish(settings.filename)):
+        raise CompileError(refused)
+    printer = Printer(walked, params, settings)
+    return printer.statements(given), printer.emitter.types
+
+
+class _Templates:
+    """Collects the shapes of a module, rewrites them in one go, reports what the rules refuse."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.wanted: list[tuple[Instance, Span, str]] = []
+
+    def want(self, instance: Instance, span: Span, function: str) -> None:
+        if instance.plain:
+            self.wanted.append((instance, span, function))
+            return
+        for nested in _nested(instance):
+            self.wanted.append((nested, span, function))
+
+    def finish(self, filename: str) -> Iterator[Diagnostic]:
+        self.engine.rewrite([i.shape for i, _, _ in self.wanted])
+        for instance, span, function in self.wanted:
+            shape = instance.shape
+            result = self.engine.result(shape)
+            for f in result.findings:
+                yield Diagnostic(
+                    f.rule.rsplit("/", 1)[-1],
+                    _subject(instance) + f.message,
+                    span,
+                    f.help,
+                    self.engine.rule_place(f.rule),
+                    filename=filename,
+                    function=function,
+                )
+            if result.findings:
+                continue
+            if result.template is None:
+                yield Diagnostic(
+                    "no-lowering",
+                    f"no rule lowers {self.engine.described(shape)}",
+                    span,
+                    _way_to_a_lowering(self.engine, shape),
+                    filename=filename,
+                    function=function,
+                )
+                continue
+            instance.template = result.template
+
+
+def _way_to_a_lowering(engine: Engine, shape: str) -> str:
+    """Where the rules of an op that none lowers are."""
+    file = engine.rulebook.op_file(engine.op(shape))
+    if file is None:
+        return ""
+    op, own = engine.op(shape), [r for r in file.rule_lines if f':ruleset lowering :name "{r}"' in file.text]
+    if not own and not any(words[0].startswith("emits") for words in file.facts):
+        return f'{file.name}.egg has neither (emits "{op}" "…") nor a rule in the ruleset lowering'
+    asked = f"--why-not {own[0]}" if own else f"--op {op}"
+    return f"`pypto-rw explain FILE {asked}` tells which condition of {file.name}.egg fails"
+
+
+def _subject(instance: Instance) -> str:
+    """The tile or tensor that a finding about its type is about."""
+    named = instance.result and instance.shape.startswith(("(alloc ", "(parameter "))
+    return f"{instance.result}: " if named else ""
+
+
+def _nested(operand: Operand) -> Iterator[Instance]:
+    if isinstance(operand, Instance):
+        for o in (*operand.operands, *operand.extents):
+            yield from _nested(o)
+        yield operand
+
+
+def _instances(body: Iterable[Node]) -> Iterator[tuple[Instance, Span]]:
+    for node in body:
+        match node:
+            case Do():
+                if node.alloc is not None:
+                    yield node.alloc, node.span
+                yield node.instance, node.call_span
+            case Declare():
+                yield node.alloc, node.span
+            case Same():
+                if node.alloc is not None:
+                    yield node.alloc, node.span
+            case Loop() | WhileLoop():
+                operands = (*node.bounds,) if isinstance(node, Loop) else (node.condition,)
+                for o in (*operands, *(c.initial for c in node.carries), *node.yields):
+                    if isinstance(o, Instance):
+                        yield o, node.span
+                yield from _instances(node.body)
+            case Branch():
+                for o in (node.condition, *node.yields[0], *node.yields[1]):
+                    if isinstance(o, Instance):
+                        yield o, node.span
+                for m in node.merges:
+                    for i in (m.alloc, m.narrow):
+                        if i is not None:
+                            yield i, node.span
+                for i in (*node.copies[0], *node.copies[1]):
+                    yield i, node.span
+                yield from _instances(node.body)
+                yield from _instances(node.orelse or [])

@@ -1,0 +1,131 @@
+"""Tiles of a function: the bytes each is in, the handle it is printed by, and what declares that handle."""
+
+from __future__ import annotations
+
+from pypto_rw import ir
+from pypto_rw.diagnostics import Diagnostic, Span
+from pypto_rw.layout import effective_view
+from pypto_rw.lowering import allocations, slots
+from pypto_rw.lowering.nodes import Scoped
+from pypto_rw.shaping.operands import Instance
+from pypto_rw.shaping.shapes import FLOATS, Shaper
+from pypto_rw.shaping.values import Refused, Value
+
+
+class Tiles:
+    """`handles`: by tile, what stands for its handle; `offsets`: addresses in the order they are met; `redirected`:
+    tiles that are written to another one's handle; `allocations`: by base, what `tile.alloc` says."""
+
+    def __init__(self, function: ir.Function, shaper: Shaper, values: Scoped, addresses: bool) -> None:
+        self.function, self.shaper, self.values, self.addresses = function, shaper, values, addresses
+        self.handles: dict[str, object] = {}
+        self.offsets: list[ir.Expr] = []
+        self.redirected: dict[str, object] = {}
+        self.allocations: dict[str, allocations.Allocation] = {}
+        self.regions: dict[str, Instance] = {}
+        self._within: dict[int, ir.TileType] = {}  # types that are within their allocation
+        self._types_in: dict[object, set[object]] | None = None
+
+    def of(self, name: str, t: ir.TileType) -> Value:
+        """The value of a tile with memory of its own; takes its name and notes its address."""
+        memref = t.memref
+        assert memref is not None
+        if id(t) not in self._within:
+            allocations.require(name, t, self.allocations)
+            self._within[id(t)] = t  # the reference keeps the id valid
+        for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
+            n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
+            if isinstance(most, ir.Int) and most.value <= 0:
+                raise Refused("tile-extent", f"{name}: an extent of a tile must be positive; got {most.value}")
+            if isinstance(n, ir.Int) and isinstance(most, ir.Int) and not 0 <= n.value <= most.value:
+                raise Refused("valid-extent", f"{name}: the valid extent {n.value} is not within 0..{most.value}")
+        old = self.values.get(name)
+        if old is not None and self.values.here(name) and isinstance(old.type, ir.TileType) and old.type != t:
+            raise Refused(
+                "redefined-name",
+                f"{name} is defined again in one block, as another tile: the first one's handle would be taken",
+                help="give the second tile a name of its own",
+            )
+        offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
+        if offset is not None and not isinstance(offset, ir.Int):
+            dtype = self.shaper.dtype(offset)
+            if dtype in FLOATS or dtype is ir.DType.BOOL:
+                raise Refused(
+                    "memref-offset",
+                    f"the byte offset of {name} must be an integer; its dtype is {dtype.value}",
+                    help="write the offset in bytes: pl.const(4096, pl.INT64)",
+                )
+        identity = self.identity(memref)
+        if name in self.redirected:
+            handle: object = self.redirected[name]
+        else:
+            handle = name if self.addresses else identity
+        self.handles.setdefault(name, handle)
+        if isinstance(offset, ir.Int):
+            self.offsets.append(offset)
+        # two allocations may share bytes, so a range is named by where it is, not by its allocation
+        bytes_ = (t.space, *identity[1:]) if self.addresses else identity
+        return Value(t, place=(memref.base, bytes_, handle))
+
+    def identity(self, memref: ir.MemRef) -> tuple[object, ...]:
+        """The bytes a tile occupies: allocation, offset by value, size."""
+        offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
+        where = offset.value if isinstance(offset, ir.Int) else offset
+        return (
+            memref.base,
+            where,
+            memref.size,
+            self.shaper.resolved(memref.slot) if memref.slot is not None else None,
+        )
+
+    def alloc(self, name: str, value: Value) -> Instance:
+        """What declares a tile's handle: its allocation, or a slot of a region."""
+        t = value.type
+        memref = t.memref if isinstance(t, ir.TileType) else None
+        if memref is not None and memref.base in self.regions and memref.slot is not None:  # a view selects none
+            assert isinstance(t, ir.TileType)
+            return self.shaper.slot(f"{memref.base}_mb", name, t)
+        return self.shaper.alloc(name, value)
+
+    def make_regions(self, filename: str) -> list[Diagnostic]:
+        """Declare the regions of multi-slot allocations; what is wrong with them."""
+        found = []
+        for region in slots.regions(self.function.body).values():
+            _, t, span = region.tiles[0]
+            try:
+                slots.require(region)
+            except Refused as refused:
+                found.append(refused.diagnostic(span, filename, self.function.name))
+                continue
+            self.regions[region.base] = self.shaper.region(f"{region.base}_mb", t)
+        return found
+
+    def placed_regions(self) -> list[tuple[Instance, Span]]:
+        """Regions, each at the statement that makes its allocation."""
+        made = {s.targets[0]: s.span for s in self.function.body if isinstance(s, ir.Assign)}
+        return [(r, made.get(base, self.function.span)) for base, r in self.regions.items()]
+
+    def signatures(self) -> dict[object, set[object]]:
+        """Types that tiles in the same bytes have."""
+        if self._types_in is None:
+            self._types_in = {}
+            for s in ir.statements(self.function.body):
+                t = s.type if isinstance(s, ir.Assign | ir.Yield) else None
+                if isinstance(t, ir.TileType) and t.memref is not None:
+                    self._types_in.setdefault(self.identity(t.memref), set()).add(signature_of(t))
+        return self._types_in
+
+    def shares(self, how: str, a: Value, b: Value) -> bool:
+        """Whether two tiles share an allocation (`same-buffer`), or bytes and type."""
+        assert a.place and b.place
+        if how == "same-buffer":
+            return a.place[0] == b.place[0]
+        return a.place[:2] == b.place[:2] and signature_of(a.type) == signature_of(b.type)
+
+
+def signature_of(t: ir.Type) -> object:
+    """Everything a tile's printed type says: shape, dtype, space, layout, pad, compact; no valid extents."""
+    if not isinstance(t, ir.TileType):
+        return t
+    v = effective_view(t)
+    return (t.shape, t.dtype, t.space, v.blayout, v.slayout, v.fractal, v.pad, v.compact)
