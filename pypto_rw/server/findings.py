@@ -46,7 +46,8 @@ class Reporter:
         if rule is not None:
             related.append(types.DiagnosticRelatedInformation(rule, f"rule: {d.rule}"))
         told = [] if self.related else [r.message for r in related]
-        href = f"{rule.uri}#L{rule.range.start.line + 1}" if rule is not None else _page(d.code)
+        facts = d.code.startswith(("ptoas-", "device-"))  # a page says more than a line of facts
+        href = f"{rule.uri}#L{rule.range.start.line + 1}" if rule is not None and not facts else _page(d.code)
         return types.Diagnostic(
             range=where,
             message="\n".join([d.message, *told]),
