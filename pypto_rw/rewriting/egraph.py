@@ -1,7 +1,8 @@
 """The e-graph: rule files and shapes go in, code terms, deduced types and refusals come out.
 
-The only file that knows egglog. It is loaded when a shape is met that no earlier run has rewritten.
-`spike/report.md` §A-F has the measurements behind every choice here.
+The only file that knows egglog. It is loaded when a shape is met that no earlier run has rewritten. Measured: parsing
+a large text from memory, `extract` and `let` take quadratic time, a file and one `PrintFunction` a table do not; to
+forget (`push`, `pop`) takes milliseconds, so a few shapes share it.
 """
 
 from __future__ import annotations
