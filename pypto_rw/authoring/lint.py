@@ -11,13 +11,14 @@ from pypto_rw.authoring.runs import FileRun, run_files
 from pypto_rw.authoring.style import style, unreachable
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.rulebook import CORE, Rulebook, RuleFile
 
 
 def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
     """Findings of the files `names`, by file and line; `folders` are searched before the built-in rules.
 
-    A rule counts as dead when it fires in no example of any of these files."""
+    A rule counts as dead when it fires in no example of any of these files; of a file that others require too, only
+    when those are among them."""
     book = Rulebook(tuple(folders))
     files, found = _readable(book, names)
     instructions = frozenset(_instructions(book))
@@ -35,8 +36,23 @@ def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
             )
         )
     runs = list(run_files(folders, [f.name for f in files], overlaps=True))
-    found += _shown(files, runs)
+    found += _shown(files, runs, _needed_elsewhere(book, frozenset(names)))
     return sorted(dict.fromkeys(found), key=lambda f: (f.path, f.line, f.code, f.message))
+
+
+def _needed_elsewhere(book: Rulebook, names: frozenset[str]) -> frozenset[str]:
+    """Files that others than `names` are loaded with, whose examples are not run."""
+    others = [name for name in book.names() if name not in names]
+    if not others:
+        return frozenset()
+    required = set(CORE)
+    for name in others:
+        try:
+            file = book.file(name)
+        except CompileError:  # it is not asked about
+            continue
+        required.update(file.requires if file is not None else ())
+    return frozenset(required)
 
 
 def _readable(book: Rulebook, names: Sequence[str]) -> tuple[list[RuleFile], list[Finding]]:
@@ -72,8 +88,10 @@ def _twice(files: Iterable[RuleFile]) -> Iterator[Finding]:
                 )
 
 
-def _shown(files: Sequence[RuleFile], runs: Sequence[FileRun]) -> Iterator[Finding]:
-    """What the examples show: failures, overlaps, rules that never fire, checks that refuse nothing."""
+def _shown(files: Sequence[RuleFile], runs: Sequence[FileRun], elsewhere: frozenset[str]) -> Iterator[Finding]:
+    """What the examples show: failures, overlaps, rules that never fire, checks that refuse nothing.
+
+    Rules of files that are needed `elsewhere` may fire there."""
     matched = {rule for run in runs for rule in run.matches}
     for file, run in zip(files, runs, strict=True):
         path = str(file.path)
@@ -95,7 +113,7 @@ def _shown(files: Sequence[RuleFile], runs: Sequence[FileRun]) -> Iterator[Findi
                 "add a condition to one that excludes it: there are no priorities",
             )
         for rule in ruletext.rules(file.text):
-            if rule.name and rule.name not in matched:
+            if rule.name and rule.name not in matched and file.name not in elsewhere:
                 yield _dead(path, rule)
 
 
