@@ -7,6 +7,8 @@ error with a reproducer, 130 interrupted. Source: design §6.
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,13 +21,34 @@ from pypto_rw.resources import version
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
+    if sys.stdout is None:  # it was closed
+        sys.stdout = _Closed()
     try:
-        return _run(list(arguments))
+        code = _run(list(arguments))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away; nothing more can be told
+        _nowhere()
         return 0
+    except OSError as error:  # files of a command are its own business: this is the product
+        _nowhere()
+        print(f"pypto-rw: cannot write to stdout: {error.strerror or error}", file=sys.stderr)
+        return 2
+
+
+def _nowhere() -> None:
+    """Nothing more can be told: not what is buffered either, when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the end
+
+
+class _Closed(io.StringIO):
+    """A stdout that takes nothing."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, "it is closed")
 
 
 def _run(arguments: list[str]) -> int:

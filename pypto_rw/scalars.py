@@ -119,7 +119,8 @@ def divisor(expr: Expr, known: Mapping[str, int]) -> int:
         case Binary(op="+" | "-"):
             return gcd(divisor(expr.left, known), divisor(expr.right, known))
         case Binary(op="*"):
-            return divisor(expr.left, known) * divisor(expr.right, known)
+            product = divisor(expr.left, known) * divisor(expr.right, known)
+            return product if product < WIDE else gcd(product, WIDE)  # places are aligned to powers of two
     return 1
 
 

@@ -67,6 +67,9 @@ def _readable(book: Rulebook, names: Sequence[str]) -> tuple[list[RuleFile], lis
         except CompileError as error:
             d = error.diagnostics[0]
             found.append(Finding(d.filename, d.span.line, "rule-file", d.message, d.help))
+        except ruletext.Unbalanced as fault:
+            assert file is not None
+            found.append(Finding(str(file.path), fault.line, "rule-file", str(fault), fault.help))
     return files, found
 
 

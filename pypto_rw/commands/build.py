@@ -9,7 +9,7 @@ from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.fault import internal
 from pypto_rw.commands.files import complain, read, reason
-from pypto_rw.commands.options import chip_options
+from pypto_rw.commands.options import chip_options, rules_option
 from pypto_rw.diagnostics import CompileError, render
 
 
@@ -24,7 +24,7 @@ def build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", default="tensormap_and_ringbuffer", metavar="NAME", help="what runs the build")
     chip_options(parser)
     parser.add_argument("--reference", action="store_true", help="write exactly what the reference build writes")
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
     diagnostics_options(parser)
     parser.set_defaults(action=_build)

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from pypto_rw.commands.files import complain
+from pypto_rw.commands.options import rules_option
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rulepages import Pages
@@ -14,7 +15,7 @@ from pypto_rw.rulepages import Pages
 def codes(parser: argparse.ArgumentParser) -> None:
     """The options of `codes`."""
     parser.add_argument("codes", nargs="*", metavar="CODE", help="codes to explain; none: list all")
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.set_defaults(action=_codes)
 
 

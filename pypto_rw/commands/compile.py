@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason, write
-from pypto_rw.commands.options import compile_options, inspection_options
+from pypto_rw.commands.options import compile_options, count, inspection_options
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
 from pypto_rw.pipeline import STAGES
 
@@ -34,7 +34,7 @@ def lower(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-loc", action="store_true", help="no source places on op lines")
     inspection_options(parser)
-    parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="compile the files in N processes")
+    parser.add_argument("-j", "--jobs", type=count, default=1, metavar="N", help="compile the files in N processes")
     parser.add_argument("--depfile", metavar="F", help="write to F what OUT depends on, in the syntax of Make")
     parser.add_argument("--watch", action="store_true", help="again whenever a kernel or a rule file changes")
     _common(parser)
@@ -101,8 +101,13 @@ def _text_of(file: str, options: argparse.Namespace, teller: Teller) -> tuple[in
 
 
 def _clash(files: Sequence[str], options: argparse.Namespace) -> str | None:
-    """Two files that would be written to one, if there are such."""
-    if len(files) < 2 or options.output in (None, "-"):
+    """A file that would be written over a kernel or over another text, if there is such."""
+    if options.output in (None, "-"):
+        return None
+    for file in files:
+        if file != "-" and os.path.exists(options.output) and os.path.samefile(file, options.output):
+            return f"{options.output} is the kernel itself; name another output"
+    if len(files) < 2:
         return None
     first: dict[str, str] = {}
     for file in files:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason
-from pypto_rw.commands.options import target_options
+from pypto_rw.commands.options import rules_option, target_options
 from pypto_rw.diagnostics import CompileError, Severity, render
 from pypto_rw.explain import Examiner, Explanation, Statement
 from pypto_rw.explain.render import as_json, as_text, misses_as_text
@@ -24,7 +24,7 @@ def explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="all there is to tell, for programs")
     target_options(parser)
     parser.add_argument("--reference", action="store_true", help="explain what the reference build prints")
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
     diagnostics_options(parser)
     parser.set_defaults(action=_explain)
@@ -53,7 +53,7 @@ def _explain(options: argparse.Namespace) -> int:
         return teller.finish(1)
     except ValueError as error:
         return complain(str(error))
-    except (KeyboardInterrupt, BrokenPipeError):
+    except (KeyboardInterrupt, OSError):  # stdout, which is no fault of the compiler
         raise
     except BaseException as error:
         from pypto_rw.commands.fault import internal

@@ -13,10 +13,17 @@ def read(file: str) -> str:
 
 
 def write(path: str, text: str) -> str | None:
-    """Write atomically: the file is the old one or the whole new one. A message when it cannot be."""
+    """Write atomically: the file is the old one or the whole new one. A message when it cannot be.
+
+    A link stays, and what it names is written; what is no regular file (a device, a pipe) is written to."""
     import tempfile
 
+    given, path = path, os.path.realpath(path)
     try:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "w", encoding="utf-8", newline="") as out:
+                out.write(text)
+            return None
         handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=f".{os.path.basename(path)}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
@@ -28,7 +35,7 @@ def write(path: str, text: str) -> str | None:
             os.unlink(name)
             raise
     except OSError as error:
-        return f"cannot write {path}: {reason(error)}"
+        return f"cannot write {given}: {reason(error)}"
     return None
 
 

@@ -58,11 +58,14 @@ def _test(file: str, text: str, *, bless: bool) -> int:
         test = script(file, text)
         failures = [f for r in run(test) for f in r.failures]
         if failures and bless:
+            from difflib import unified_diff
+
             from pypto_rw.lit.bless import blessed
 
             new = blessed(test)
             if (problem := write(file, new)) is not None:
                 return complain(problem)
+            print("".join(unified_diff(text.splitlines(True), new.splitlines(True), file, file, n=0)), end="")
             failures = [f for r in run(script(file, new)) for f in r.failures]
     except ScriptError as error:
         print(error, file=sys.stderr)

@@ -9,7 +9,7 @@ import sys
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, read, reason, write
-from pypto_rw.commands.options import chip_options
+from pypto_rw.commands.options import chip_options, rules_option
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.memory.chart import charts
 from pypto_rw.memory.picture import as_html, as_text
@@ -20,7 +20,7 @@ def memory(parser: argparse.ArgumentParser) -> None:
     """The options of `memory`."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="kernels; - or none: stdin")
     chip_options(parser)
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.add_argument("--html", metavar="OUT", help="write the map as a page to OUT instead")
     diagnostics_options(parser)
     parser.set_defaults(action=_memory)

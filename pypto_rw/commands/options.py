@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from pypto_rw import api
 
@@ -15,7 +16,7 @@ def compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-assembler-checks", action="store_true", help="say nothing about what the assembler would refuse"
     )
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.add_argument(
         "--tile-addr",
         action=argparse.BooleanOptionalAction,
@@ -43,3 +44,23 @@ def inspection_options(parser: argparse.ArgumentParser) -> None:
         "--only-rules", action="append", default=[], metavar="GLOB", help="of the rules of op files only these"
     )
     parser.add_argument("--stats", action="store_true", help="on stderr: matches and time of each rule")
+
+
+def rules_option(parser: argparse.ArgumentParser) -> None:
+    """Rules folders of the user's."""
+    parser.add_argument(
+        "--rules", action="append", default=[], type=_folder, metavar="DIR", help="a rules folder to search first"
+    )
+
+
+def _folder(path: str) -> str:
+    if not os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"there is no folder {path}")
+    return path
+
+
+def count(text: str) -> int:
+    """A number of processes."""
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes: 1 or more")
+    return int(text)

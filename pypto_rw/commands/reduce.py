@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from pypto_rw import api
 from pypto_rw.commands.files import complain, read, reason, write
-from pypto_rw.commands.options import target_options
+from pypto_rw.commands.options import rules_option, target_options
 from pypto_rw.diagnostics import CompileError
 
 
@@ -26,7 +26,7 @@ def reduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="seconds a CMD may take (60)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT, every better text at once")
     target_options(parser)
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.set_defaults(action=_reduce)
 
 

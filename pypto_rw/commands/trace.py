@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pypto_rw.commands.compile import guarded, settings
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, write
-from pypto_rw.commands.options import target_options
+from pypto_rw.commands.options import rules_option, target_options
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.explain import Explanation, explain
 from pypto_rw.trace import as_html, as_text, told
@@ -22,7 +22,7 @@ def trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", action="store_true", help="text, also with -o")
     target_options(parser)
     parser.add_argument("--reference", action="store_true", help="as the reference build prints it")
-    parser.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+    rules_option(parser)
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
     diagnostics_options(parser)
     parser.set_defaults(action=_trace, keep_going=False, werror=False)

@@ -87,12 +87,12 @@ def state(folders: Sequence[str]) -> str:
     """A name for the rules in `folders`, the user's, before the built-in ones.
 
     The compiler's own files are looked at once a process."""
-    return stored.digest(_own(), *(stamp(f, ".egg") for f in folders)) if folders else _own()
+    return stored.digest(_own(), *((os.path.abspath(f), stamp(f, ".egg")) for f in folders)) if folders else _own()
 
 
 @cache
 def _own() -> str:
-    return stored.digest(stamp(os.path.dirname(__file__), ".py"), stamp(resources.folder("rules"), ".egg"))
+    return stored.digest(stamp(os.path.dirname(resources.__file__), ".py"), stamp(resources.folder("rules"), ".egg"))
 
 
 def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:

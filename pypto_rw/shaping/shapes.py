@@ -82,6 +82,14 @@ class Shaper:
         """How the op of a call is called; Refused where no rule file declares it."""
         book = self.engine.rulebook
         if not self.engine.load_op(call.callee):
+            elsewhere = next((s.path for s in book.ops() if s.op == call.callee), None)
+            if elsewhere is not None:
+                raise Refused(
+                    "unknown-op",
+                    f"{call.callee} is declared in {elsewhere}, where nobody looks for it",
+                    call.span,
+                    f"name the file {call.callee.replace('.', '/')}.egg in its rules folder",
+                )
             near = ", ".join(book.nearest(call.callee))
             operands = (self.lookup(a.id) for a in call.args if isinstance(a, ir.Name))
             types = ", ".join(kind_name(v.type) for v in operands if v is not None)

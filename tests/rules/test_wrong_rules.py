@@ -158,7 +158,5 @@ def test_the_right_rule_file_lowers(tmp_path: Path, pypto_rw_command: Run) -> No
 
 def test_a_missing_rules_folder_is_refused(pypto_rw_command: Run) -> None:
     result = pypto_rw_command("-", "--rules", "no/such/folder", stdin=KERNEL)
-    assert result.returncode == 1
-    assert (
-        result.stderr.splitlines()[0] == "no/such/folder:1:1: error[rule-file]: there is no rules folder no/such/folder"
-    )
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == "pypto-rw: argument --rules: there is no folder no/such/folder"

@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
+from pypto_rw.commands.options import rules_option
 from pypto_rw.commands.rules import counting, linting, listing, printing, showing, starting, testing
 from pypto_rw.diagnostics import CompileError
 
@@ -29,7 +30,7 @@ def rules(parser: argparse.ArgumentParser) -> None:
     for what, (options, run, line) in _WHATS.items():
         sub = kinds.add_parser(what, help=line, description=line)
         options(sub)
-        sub.add_argument("--rules", action="append", default=[], metavar="DIR", help="a rules folder to search first")
+        rules_option(sub)
         sub.set_defaults(action=_guarded(run))
 
 
