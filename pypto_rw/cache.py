@@ -70,9 +70,9 @@ def keep_newest(name: str, count: int) -> None:
 
 
 def digest(*parts: object) -> str:
-    """A name of 32 hex digits for a key. `hashlib` would take as long to import as a small kernel takes to lower."""
+    """A name of 40 hex digits for a key. `hashlib` would take as long to import as a small kernel takes to lower."""
     data = b"\1" + repr(parts).encode("utf-8", "replace")
-    return f"{int.from_bytes(data, 'big') % _PRIME:032x}"
+    return f"{int.from_bytes(data, 'big') % _PRIME:032x}{zlib.crc32(data):08x}"
 
 
 def _checksum(content: bytes) -> bytes:

@@ -25,7 +25,8 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout = _Closed()
     try:
         code = _run(list(arguments))
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # the language server closes it
+            sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         return 130
@@ -72,7 +73,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse with our usage errors; it asks for the terminal's width only to print help."""
 
     def __init__(self, **options: object) -> None:
-        super().__init__(formatter_class=_formatter, **options)  # type: ignore[arg-type]
+        super().__init__(formatter_class=_formatter, allow_abbrev=False, **options)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

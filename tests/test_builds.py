@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pypto_rw.resources import folder
 from tests.conftest import ROOT, Run
 
 KERNEL = (ROOT / "tests/kernels/readme.pyir").read_text()
@@ -60,7 +61,7 @@ def test_what_is_listed(project: Path, pypto_rw_command: Run) -> None:
     done = pypto_rw_command("twice.pyir", "-o", "twice.pto", "--depfile", "twice.d", "--rules", "rules", cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     listed = _listed(project / "twice.d")
-    assert listed[:2] == ["twice.pyir", f"{ROOT}/grammar/pyir.lark"]
+    assert listed[:2] == ["twice.pyir", f"{folder('grammar')}/pyir.lark"]
     assert {"rules/tile/twice.egg", "rules", "rules/tile"} <= set(listed)
     built_in = _relative(listed)
     assert {"tile/load.egg", "tile/store.egg", "instruction/tadd.egg", "target/a2a3.egg"} <= set(built_in)

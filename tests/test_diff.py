@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -150,18 +149,3 @@ def test_exit_codes_and_exact(tmp_path: Path, pypto_rw_command: Run) -> None:
     assert code("a.pto", "k.pyir") == (2, False, True)
     assert code("k.pyir", "no.pyir") == (2, False, True)
     assert code("k.pyir", "missing.pyir") == (2, False, True)
-
-
-def test_time_grows_as_the_text_does() -> None:
-    def text(lines: int, name: str) -> str:
-        body = "".join(f"    %{name}{k} = pto.op %{name}{max(0, k - 3)} : index\n" for k in range(1, lines))
-        return f"  func.func @f(%{name}0: index) {{\n{body}  }}\n"
-
-    def seconds(lines: int) -> float:
-        other = text(lines, "u").replace("pto.op", "pto.new", 1)
-        begin = time.process_time()
-        shown = _differ(text(lines, "t"), other)
-        assert shown.count("\n- ") == shown.count("\n+ ") == 1
-        return time.process_time() - begin
-
-    assert seconds(40_000) < 12 * seconds(5_000)

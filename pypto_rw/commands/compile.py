@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, read, reason, write
+from pypto_rw.commands.files import complain, over_input, read, reason, write
 from pypto_rw.commands.options import compile_options, count, inspection_options
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
 from pypto_rw.pipeline import STAGES
@@ -104,9 +104,14 @@ def _clash(files: Sequence[str], options: argparse.Namespace) -> str | None:
     """A file that would be written over a kernel or over another text, if there is such."""
     if options.output in (None, "-"):
         return None
-    for file in files:
-        if file != "-" and os.path.exists(options.output) and os.path.samefile(file, options.output):
-            return f"{options.output} is the kernel itself; name another output"
+    written = [
+        options.output,
+        options.depfile,
+        *(os.path.join(options.output, _output_name(f, options)) for f in files),
+    ]
+    for path in written:
+        if (message := over_input(path, files)) is not None:
+            return message
     if len(files) < 2:
         return None
     first: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
 
 def read(file: str) -> str:
@@ -36,6 +37,15 @@ def write(path: str, text: str) -> str | None:
             raise
     except OSError as error:
         return f"cannot write {given}: {reason(error)}"
+    return None
+
+
+def over_input(output: str | None, files: Iterable[str]) -> str | None:
+    """A message where `output` is one of the files that are read."""
+    if output in (None, "-") or not os.path.exists(str(output)):
+        return None
+    if any(file != "-" and os.path.exists(file) and os.path.samefile(str(output), file) for file in files):
+        return f"{output} is the kernel itself; name another output"
     return None
 
 

@@ -8,7 +8,7 @@ import sys
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, read, reason, write
+from pypto_rw.commands.files import complain, over_input, read, reason, write
 from pypto_rw.commands.options import chip_options, rules_option
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.memory.chart import charts
@@ -27,6 +27,8 @@ def memory(parser: argparse.ArgumentParser) -> None:
 
 
 def _memory(options: argparse.Namespace) -> int:
+    if (message := over_input(options.html, options.files)) is not None:
+        return complain(message)
     teller = Teller(options)
     return teller.finish(_map(options, teller))
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 
 from pypto_rw import api
-from pypto_rw.commands.files import complain, read, reason, write
+from pypto_rw.commands.files import complain, over_input, read, reason, write
 from pypto_rw.commands.options import rules_option, target_options
 from pypto_rw.diagnostics import CompileError
 
@@ -37,6 +37,8 @@ def _reduce(options: argparse.Namespace) -> int:
 
     if options.test is not None and "{}" not in options.test:
         return complain("--test needs {} where the candidate's path goes, as in 'pypto-rw check {}'")
+    if (message := over_input(options.output, [options.file])) is not None:
+        return complain(message)
     try:
         source = read(options.file)
         module = parse(source, filename=options.file)

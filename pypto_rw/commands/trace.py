@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pypto_rw.commands.compile import guarded, settings
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, write
+from pypto_rw.commands.files import complain, over_input, write
 from pypto_rw.commands.options import rules_option, target_options
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.explain import Explanation, explain
@@ -35,6 +35,8 @@ def _trace(options: argparse.Namespace) -> int:
         explained = explain(source, functions=functions, **settings(filename, options), **more)
         return explained, explained.diagnostics
 
+    if (message := over_input(options.output, [options.file])) is not None:
+        return complain(message)
     teller, more = Teller(options), {"ptoas": options.ptoas, "reference": options.reference}
     code, explained = guarded(options.file, options, teller, attempt)
     if explained is None:

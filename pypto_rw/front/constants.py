@@ -28,6 +28,22 @@ def with_constants(module: ir.Module, *, filename: str, source: str = "") -> ir.
         if isinstance(item.value, ir.Call) and item.value.callee in _TYPE_PARTS:
             continue
         for name in item.targets:
+            if name in values or name in wrong:
+                wrong[name] = Refused(
+                    "module-constant",
+                    f"{name} is a constant, but it is given a value twice",
+                    item.span,
+                    "name the second one otherwise: a constant is one for all functions of the file",
+                )
+                continue
+            if len(item.targets) > 1:
+                wrong[name] = Refused(
+                    "module-constant",
+                    f"{', '.join(item.targets)} are given values together",
+                    item.span,
+                    "write one constant a line: N = 16",
+                )
+                continue
             try:
                 values[name] = constant(item.value, values)
             except ValueError as error:

@@ -17,21 +17,23 @@ from pypto_rw.lit.script import Script, is_expected, script
 
 def blessed(test: Script) -> str:
     """The text of the file; failures that no line can mend (an exit code) are left."""
+    whole: set[str] = set()  # prefixes whose output has been written down
     for _ in range(test.text.count("\n") + 2):  # one failing line a round
         result = next((r for r in run(test) if r.failures), None)
-        changed = None if result is None else _changed(test, result)
+        changed = None if result is None else _changed(test, result, whole)
         if changed is None or changed == test.text:
             break
         test = script(test.path, changed)
     return test.text
 
 
-def _changed(test: Script, result: Result) -> str | None:
+def _changed(test: Script, result: Result, whole: set[str]) -> str | None:
     if result.found is not None:
         return _expecting(test, result.found)
     if result.failed is not None:
         return _mended(test, result.failed)
-    if result.command.prefixes and not result.checks:
+    if result.command.prefixes and not result.checks and result.command.prefixes[0] not in whole:
+        whole.add(result.command.prefixes[0])
         return test.text.rstrip("\n") + "\n\n" + _whole(result.output, result.command.prefixes[0])
     return None
 

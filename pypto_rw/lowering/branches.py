@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.diagnostics import NOWHERE
 from pypto_rw.layout import effective_view
 from pypto_rw.lowering.nodes import Branch, Merge, yield_span
 from pypto_rw.lowering.tiles import signature_of
@@ -140,6 +141,7 @@ class Branches:
         merged, found = self.values[name], self.walker.operand_value(value)
         if not isinstance(merged.type, ir.TileType) or found is None or not isinstance(value, ir.Name):
             return
+        self.walker.require_fixed(found, f"a branch yields {value.id} for {name}, but {value.id}", NOWHERE)
         if not isinstance(found.type, ir.TileType) or signature_of(found.type) != signature_of(merged.type):
             raise Refused(
                 "merge-type",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
+from pypto_rw.diagnostics import NOWHERE
 from pypto_rw.lowering.nodes import Carry, Loop, Node, WhileLoop, yield_span
 from pypto_rw.lowering.tiles import signature_of
 from pypto_rw.shaping.operands import Operand, Var
@@ -83,6 +84,7 @@ class Loops:
                 operand = self.shaper.scalar(init)
             else:
                 assert found is not None and isinstance(init, ir.Name)
+                self.walker.require_fixed(found, f"the loop carries {name}, but its first value {init.id}", NOWHERE)
                 type_, operand = found.type, Var(init.id)
             carries.append(Carry(name, kind, operand, result, type_))
         return carries

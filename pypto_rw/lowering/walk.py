@@ -32,7 +32,7 @@ from pypto_rw.shaping.operands import Instance, Operand, Var
 from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import Surroundings, contexts_of, windows_and_contexts
-from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of
+from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of, moves
 
 if TYPE_CHECKING:
     from pypto_rw.lowering.branches import Branches
@@ -264,6 +264,16 @@ class Walker:
             self._branches = Branches(self)
         return self._branches
 
+    def require_fixed(self, value: Value | None, what: str, span: Span) -> None:
+        """Refused: the place of a tile is printed, but only run time tells it."""
+        if moves(value):
+            raise Refused(
+                "view-of-window",
+                f"{what} is a window whose place only run time tells, and it would be read at the start of its tile",
+                span,
+                "take it with pl.tile.extract(tile, row, column, [rows, columns]), which copies what it shows",
+            )
+
     def use(self, expr: ir.Expr) -> None:
         """The function reads these variables."""
         if isinstance(expr, ir.Name):
@@ -310,7 +320,7 @@ class Walker:
         self.used.add(source)
         alloc = None
         value = replace(found, type=stmt.type or found.type)
-        if isinstance(value.type, ir.TileType) and value.type.memref is not None:
+        if isinstance(value.type, ir.TileType) and value.type.memref is not None and not moves(found):
             own = self.tiles.of(name, value.type)
             alloc = self.tiles.alloc(name, own)
             if self.addresses:
@@ -356,6 +366,9 @@ class Walker:
             return
         value, shares = self._result(call, signature, arguments, name, written)
         self._spaces(call, signature, arguments)
+        if self.addresses and signature.trait("makes") is not None and call.args:
+            what = call.args[0].id if isinstance(call.args[0], ir.Name) else "it"
+            self.require_fixed(self.operand_value(call.args[0]), f"{call.callee}: {what}", call.span)
         if shares is None and value is not None:
             self._in_its_buffer(call, signature, arguments, value)
         instance = self.shaper.call(call, signature, value, name, arguments)

@@ -247,7 +247,9 @@ class Rulebook:
         from pathlib import Path
 
         folders = map(Path, self.folders)
-        return sorted({p.relative_to(f).with_suffix("").as_posix() for f in folders for p in f.rglob("*.egg")})
+        return sorted(
+            {p.relative_to(f).with_suffix("").as_posix() for f in folders for p in f.rglob("*.egg") if p.is_file()}
+        )
 
     def ops(self) -> Iterator[Signature]:
         """Signatures of every op of the search path, in name order."""

@@ -99,15 +99,21 @@ def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
     """Name, size and time of every file below `folder` with that suffix, sorted."""
     found = []
     folders = [folder]
+    seen = set()
     while folders:
         try:
             entries = list(os.scandir(folders.pop()))
         except OSError:
             continue
         for entry in entries:
-            if entry.is_dir():
-                folders.append(entry.path)
-            elif entry.name.endswith(suffix):
+            try:
                 status = entry.stat()
-                found.append((entry.path, status.st_size, status.st_mtime_ns))
+                if entry.is_dir():
+                    if (status.st_dev, status.st_ino) not in seen:  # a link may lead back
+                        seen.add((status.st_dev, status.st_ino))
+                        folders.append(entry.path)
+                elif entry.name.endswith(suffix):
+                    found.append((entry.path, status.st_size, status.st_mtime_ns))
+            except OSError:  # a link that leads nowhere
+                continue
     return tuple(sorted(found))

@@ -56,6 +56,14 @@ class Value:
     divisor: int = 1
 
 
+def moves(value: Value | None) -> bool:
+    """Whether a value is a window that begins where only run time tells, and has no copy of what it shows."""
+    window = value.window if value is not None else None
+    if window is None or window.memory == 2:
+        return False
+    return not (isinstance(window.row, ir.Int) and isinstance(window.col, ir.Int))
+
+
 class Refused(Exception):
     """A statement that cannot become a shape."""
 

@@ -25,7 +25,8 @@ Annotation = tuple[str, ir.Type]
 _Make = Callable[[list[str], list[int], int], Any]
 
 _PIECE = re.compile(
-    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\W\d][\w.]*(?:[(\[]|=(?!=))?|\.?\d(?:[\w.]|(?<=[eE])[-+](?=\d))*)"""
+    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\W\d][\w.]*(?:[ \t]*[(\[]|=(?!=))?"""
+    r"""|\.?\d(?:[\w.]|(?<=[eE])[-+](?=\d))*)"""
 )
 # A line that may give a name to a type or a part of one, in this line or in those that continue it.
 _BINDS = re.compile(r"\s*[^\W\d]\w*\s*=\s*(?:\(\s*)*(?:\w+\.[A-Z]|\w*\Z|\\)|.*\\\Z")
@@ -40,7 +41,7 @@ _LITERAL_WORDS = frozenset(
     ["and", "or", "xor", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("]
 )
 _BARE = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w.])")
-_CALLS = re.compile(r"(?<![\w.])[^\W\d]\w*\(")
+_CALLS = re.compile(r"(?<![\w.])[^\W\d]\w*\s*\(")
 _WORTHWHILE = 4
 _NEVER_CALLED = frozenset(("func_attr(", "cond(", "dynamic("))
 _ONE_LINE = (ir.Assign, ir.Evaluate, ir.Yield, ir.Return)
@@ -196,7 +197,7 @@ class _Kinds(dict[str, str]):
         if piece in _LITERAL_WORDS:
             return piece
         if "." in piece:
-            return _NEVER if piece.rpartition(".")[2] in _NEVER_CALLED else piece
+            return _NEVER if piece.rpartition(".")[2].replace(" ", "") in _NEVER_CALLED else piece
         if piece[-1] == "=":
             return _NEVER if piece == "slots=" else piece
         if piece[-1] in "([" or not piece.isascii() or self._lexicon[piece][0] != "NAME":

@@ -1,0 +1,103 @@
+"""Faults that were found by trying to break the compiler, one test each."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from pypto_rw import CompileError, check, lower
+from pypto_rw.syntax import parse
+from tests.conftest import ROOT, Run
+from tests.front.authored import kernel
+
+TENSORS = "x: <32x256 FP32>, y: Out <32x256 FP32>, n: INDEX"
+
+
+def text(source: str, **options: str) -> list[str]:
+    """Lines of the text without types."""
+    return [line.split(" : ")[0].strip() for line in lower(source, loc=False, **options).mlir.splitlines()]  # type: ignore[arg-type]
+
+
+def codes(source: str) -> list[tuple[str, int]]:
+    return [(d.code, d.span.line) for d in check(source)]
+
+
+@pytest.mark.parametrize("planner", ["pypto", "dsa_rp", "ptoas"])
+def test_another_name_of_a_moving_window_is_the_window(planner: str) -> None:
+    body = "t = pl.load(x, [0, 0], [2, 8])\ns = pl.slice(t, [1, 8], [n, 0])\nu = s\npl.store(u, [0, 0], y)"
+    lines = text(kernel(TENSORS, body), planner=planner)
+    assert [line for line in lines if line.startswith("pto.tstore")] == ["pto.tstore ins(%slice_view"]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "u = pl.reshape(s, [8, 1])\npl.store(u, [0, 0], y)",
+        "u = pl.tile.transpose_view(s)\npl.store(u, [0, 0], y)",
+        "u = s\nfor i in pl.range(4):\n    u = pl.add(u, 1.0)\npl.store(u, [0, 0], y)",
+        "if n > 0:\n    u = pl.slice(t, [1, 8], [n, 0])\nelse:\n    u = pl.slice(t, [1, 8], [0, 0])\n"
+        "pl.store(u, [0, 0], y)",
+    ],
+)
+def test_a_moving_window_is_no_tile_with_a_place(rest: str) -> None:
+    body = f"t = pl.load(x, [0, 0], [2, 8])\ns = pl.slice(t, [1, 8], [n, 0])\n{rest}"
+    assert [code for code, _ in codes(kernel(TENSORS, body))] == ["view-of-window"]
+
+
+def test_a_store_of_two_axes_reaches_as_far_as_its_tile() -> None:
+    tensors = "x: <32x64 FP32>, y: Out <32x64 FP32>"
+    body = "t = pl.load(x, [0, 0], [32, 64])\npl.store(t, [16, 0], y, [16, 64])"
+    assert [code for code, _ in codes(kernel(tensors, body))] == ["past-end"]
+
+
+def test_a_slice_that_asks_for_more_than_is_valid() -> None:
+    body = "t = pl.load(x, [0, 0], [16, 64], [16, 9])\ns = pl.slice(t, [16, 32], [0, 0], [16, 16])\n"
+    lines = text(kernel(TENSORS, body + "pl.store(s, [0, 0], y)"))
+    window = "%y_pview = pto.partition_view %y_view, offsets = [%c0_index, %c0_index], sizes = [%c16_index, %c9_index]"
+    assert [line for line in lines if line.startswith("%y_pview")] == [window]
+
+
+DECORATOR = "@pl.function(type=pl.FunctionType.AIV)\n"
+IMPORT = "import pypto.language as pl\n"
+
+
+def test_a_call_with_a_blank_before_its_bracket_is_no_template() -> None:
+    calls = "".join(f"    {name} = h (n)\n" for name in "abcd")
+    called = f"{DECORATOR}def h(n: pl.Scalar[pl.INT32]):\n    return n\n"
+    parse(f"{IMPORT}{called}{DECORATOR}def g(n: pl.Scalar[pl.INT32]):\n{calls}")
+    other = f"{IMPORT}{DECORATOR}def f(n: pl.Scalar[pl.INT32]):\n    k = abs (n)\n"
+    assert repr(parse(other)) == repr(parse(other, memo=False))
+
+
+def test_a_call_in_an_annotation_is_not_remembered() -> None:
+    use = f"{DECORATOR}def k(x: pl.Tensor[[M (1), 64], pl.FP32]):\n    return\n"
+    with contextlib.suppress(CompileError):
+        parse(f"{IMPORT}{DECORATOR}def M(n: pl.Scalar[pl.INT32]):\n    return n\n{use}")
+    with pytest.raises(CompileError) as refused:
+        parse(IMPORT + use)
+    assert [d.code for d in refused.value.diagnostics] == ["unknown-function"]
+
+
+def test_links_that_lead_nowhere_or_back_are_no_rules(tmp_path: Path, pypto_rw_command: Run) -> None:
+    (tmp_path / "tile").mkdir()
+    (tmp_path / "tile" / ".#muls.egg").symlink_to("user@host.1:2")
+    (tmp_path / "self").symlink_to(".")
+    file = str(ROOT / "tests" / "kernels" / "readme.pyir")
+    plain = pypto_rw_command("lower", file).stdout
+    done = pypto_rw_command("lower", file, "--rules", str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, plain, "")
+    assert pypto_rw_command("rules", "list", "tile.muls", "--rules", str(tmp_path)).returncode == 0
+
+
+def test_an_option_is_written_out(pypto_rw_command: Run) -> None:
+    done = pypto_rw_command("lower", "--wat", "k.pyir")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "pypto-rw: unrecognized arguments: --wat")
+
+
+@pytest.mark.parametrize("constants", ["N = 16\nN = 8", "M, N = 8, 16"])
+def test_a_constant_is_one(constants: str) -> None:
+    source = kernel("x: <16x64 FP32>, y: Out <16x64 FP32>", "t = pl.load(x, [0, 0], [N, 64])\npl.store(t, [0, 0], y)")
+    head, rest = source.split("\n", 1)
+    assert [code for code, _ in codes(f"{head}\n{constants}\n{rest}")] == ["module-constant"]
