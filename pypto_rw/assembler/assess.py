@@ -13,6 +13,7 @@ from pypto_rw.assembler.line import read_line
 from pypto_rw.assembler.view import Surroundings
 from pypto_rw.diagnostics import Diagnostic, Severity
 from pypto_rw.lowering.printed import Place, Printed, PrintedFunction
+from pypto_rw.verifier.forms import FORMS
 
 _TEMPORARY = re.compile(r"%\d+$")
 _SUFFIX = re.compile(r"(?:_view|_pview|_tile|_idx)+$")
@@ -41,6 +42,16 @@ def assess(
     for printed in entries:
         line = read_line(printed.text)
         if line is None:
+            continue
+        if printed.name not in FORMS:  # a rule file of the user's spells it
+            nothing = Finding(
+                "ptoas-no-instruction",
+                "",
+                "",
+                f"{printed.name}: there is no such instruction",
+                "check how the rule and its form spell it",
+            )
+            yield printed, diagnostic(nothing, printed.place, "", "", function.name, filename)
             continue
         around.types, around.constants, around.cut = printed.types, printed.numbers, printed.cut
         told: set[str] = set()
