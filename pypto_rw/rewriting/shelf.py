@@ -99,7 +99,7 @@ def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
     """Name, size and time of every file below `folder` with that suffix, sorted."""
     found = []
     folders = [folder]
-    seen = set()
+    links: set[str] = set()
     while folders:
         try:
             entries = list(os.scandir(folders.pop()))
@@ -107,13 +107,16 @@ def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
             continue
         for entry in entries:
             try:
-                status = entry.stat()
-                if entry.is_dir():
-                    if (status.st_dev, status.st_ino) not in seen:  # a link may lead back
-                        seen.add((status.st_dev, status.st_ino))
-                        folders.append(entry.path)
-                elif entry.name.endswith(suffix):
+                if entry.name.endswith(suffix):
+                    status = entry.stat()
                     found.append((entry.path, status.st_size, status.st_mtime_ns))
+                elif entry.is_dir():
+                    if entry.is_symlink():  # it may lead back
+                        real = os.path.realpath(entry.path)
+                        if real in links or os.path.realpath(folder).startswith(real):
+                            continue
+                        links.add(real)
+                    folders.append(entry.path)
             except OSError:  # a link that leads nowhere
                 continue
     return tuple(sorted(found))
