@@ -16,6 +16,10 @@ from pypto_rw import resources
 from pypto_rw.rewriting.rulebook import Parameter, Signature
 
 _MOST = 20_000  # shapes remembered of one op
+# Folders of the compiler and of its rules that have no part in what the rules say of a shape.
+_APART = frozenset(
+    "__pycache__ authoring codes commands differences explain lit reduction schemas server trace verifier wrapper".split()
+)
 _STORED = 2_000  # of these for other processes
 _STATES = 8  # states of the rules kept
 
@@ -96,7 +100,7 @@ def _own() -> str:
 
 
 def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
-    """Name, size and time of every file below `folder` with that suffix, sorted."""
+    """Name, size and time of every file below `folder` with that suffix, sorted; nothing of what stands apart."""
     found = []
     folders = [folder]
     links: set[str] = set()
@@ -110,7 +114,7 @@ def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
                 if entry.name.endswith(suffix):
                     status = entry.stat()
                     found.append((entry.path, status.st_size, status.st_mtime_ns))
-                elif entry.is_dir():
+                elif entry.name not in _APART and entry.is_dir():
                     if entry.is_symlink():  # it may lead back
                         real = os.path.realpath(entry.path)
                         if real in links or os.path.realpath(folder).startswith(real):
