@@ -18,7 +18,20 @@ from pypto_rw.rewriting.rulebook import Parameter, Signature
 _MOST = 20_000  # shapes remembered of one op
 # Folders of the compiler and of its rules that have no part in what the rules say of a shape.
 _APART = frozenset(
-    "__pycache__ authoring codes commands differences explain lit reduction schemas server trace verifier wrapper".split()
+    [
+        "__pycache__",
+        "authoring",
+        "codes",
+        "commands",
+        "differences",
+        "explain",
+        "lit",
+        "reduction",
+        "schemas",
+        "server",
+        "trace",
+        "wrapper",
+    ]
 )
 _STORED = 2_000  # of these for other processes
 _STATES = 8  # states of the rules kept
