@@ -80,7 +80,7 @@ def distinct(count: int) -> str:
 
     def lines() -> Iterator[str]:
         for k in range(0, count, 2):
-            rows, cols = 8 * (1 + k // 2 % 37), 8 * (1 + k // 74)
+            rows, cols = 8 * (1 + k // 2 % 127), 8 * (1 + k // 254)
             yield from list(_group(k, rows, cols, "[0, 0]", " " * 8))[:2]
 
     return _text(_head(_ALLOCATED) + _buffer(1 << 30), lines())

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from time import process_time
 from typing import Any
 
-os.environ["PYPTO_RW_CACHE"] = ""
-
 from pypto_rw import api, lower, pipeline
 from tests.bench.kernels import KERNELS
 
@@ -96,6 +94,7 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("--memory", action="store_true")
     options = parser.parse_args()
+    os.environ["PYPTO_RW_CACHE"] = ""  # nothing is known from other processes
     source = KERNELS[options.kernel](options.count)
     print(json.dumps(memory(source) if options.memory else measure(source)))
 
