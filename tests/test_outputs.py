@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pypto_rw.rewriting.shelf import state
 from tests.conftest import ROOT, Run
 
 KERNEL = ROOT / "tests" / "kernels" / "readme.pyir"
@@ -83,3 +84,13 @@ def test_folders_of_rules_share_nothing_that_is_kept(
     plain = pypto_rw_command("lower", str(KERNEL)).stdout
     assert pypto_rw_command("lower", str(KERNEL), "--rules", str(tmp_path / "my")).stdout != plain
     assert pypto_rw_command("lower", str(KERNEL), "--rules", str(tmp_path / "my" / "tile")).stdout == plain
+
+
+def test_a_rule_file_is_looked_at_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    """The compiler leaves folders of its own package out; a user's folder may have any of their names."""
+    rule = tmp_path / "trace" / "own.egg"
+    rule.parent.mkdir()
+    rule.write_text("; one")
+    before = state([str(tmp_path)])
+    rule.write_text("; another")
+    assert state([str(tmp_path)]) != before

@@ -16,12 +16,11 @@ from pypto_rw import resources
 from pypto_rw.rewriting.rulebook import Parameter, Signature
 
 _MOST = 20_000  # shapes remembered of one op
-# Folders of the compiler and of its rules that have no part in what the rules say of a shape.
+# Folders of the compiler's package that have no part in what the rules say of a shape.
 _APART = frozenset(
     [
         "__pycache__",
         "authoring",
-        "codes",
         "commands",
         "differences",
         "explain",
@@ -109,11 +108,12 @@ def state(folders: Sequence[str]) -> str:
 
 @cache
 def _own() -> str:
-    return stored.digest(stamp(os.path.dirname(resources.__file__), ".py"), stamp(resources.folder("rules"), ".egg"))
+    package = stamp(os.path.dirname(resources.__file__), ".py", _APART)
+    return stored.digest(package, stamp(resources.folder("rules"), ".egg"))
 
 
-def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
-    """Name, size and time of every file below `folder` with that suffix, sorted; nothing of what stands apart."""
+def stamp(folder: str, suffix: str, apart: frozenset[str] = frozenset()) -> tuple[tuple[str, int, int], ...]:
+    """Name, size and time of every file below `folder` with that suffix, sorted; without folders named in `apart`."""
     found = []
     folders = [folder]
     links: set[str] = set()
@@ -127,7 +127,7 @@ def stamp(folder: str, suffix: str) -> tuple[tuple[str, int, int], ...]:
                 if entry.name.endswith(suffix):
                     status = entry.stat()
                     found.append((entry.path, status.st_size, status.st_mtime_ns))
-                elif entry.name not in _APART and entry.is_dir():
+                elif entry.name not in apart and entry.is_dir():
                     if entry.is_symlink():  # it may lead back
                         real = os.path.realpath(entry.path)
                         if real in links or os.path.realpath(folder).startswith(real):
