@@ -61,7 +61,7 @@ def _command(script: Script, line: int, text: str) -> Command:
         words = shlex.split(text)
     except ValueError as error:
         raise ScriptError(f"{where}: cannot read the RUN line: {error}") from None
-    first, _, second = _split(words)
+    first, second = _split(words)
     negated = first[:1] == ["not"]
     first = first[negated:]
     both = "2>&1" in first
@@ -71,9 +71,9 @@ def _command(script: Script, line: int, text: str) -> Command:
     return Command(line, tuple(first[1:]), negated, both, _prefixes(where, second))
 
 
-def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
     at = words.index("|") if "|" in words else len(words)
-    return words[:at], "|", words[at + 1 :]
+    return words[:at], words[at + 1 :]
 
 
 def _prefixes(where: str, words: list[str]) -> tuple[str, ...]:
