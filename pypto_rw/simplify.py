@@ -6,12 +6,13 @@ multiplied into a sum with a constant.
 
 from __future__ import annotations
 
-from operator import add, mul, sub
+from operator import add, is_, mul, sub
 
 from pypto_rw import ir
 from pypto_rw.records import replace
 
 _FOLDED = {"+": add, "-": sub, "*": mul}
+_SIMPLE = frozenset({ir.Name, ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol})
 
 
 def simplify(function: ir.Function) -> ir.Function:
@@ -22,7 +23,7 @@ def simplify(function: ir.Function) -> ir.Function:
 
 def _block(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
     new = tuple(map(_statement, body))
-    return body if all(a is b for a, b in zip(body, new, strict=True)) else new
+    return body if all(map(is_, body, new)) else new
 
 
 def _statement(stmt: ir.Stmt) -> ir.Stmt:
@@ -39,14 +40,21 @@ def _statement(stmt: ir.Stmt) -> ir.Stmt:
     return stmt
 
 
+def _all(exprs: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+    new = [e if type(e) in _SIMPLE else _expression(e) for e in exprs]
+    return exprs if all(map(is_, new, exprs)) else tuple(new)
+
+
 def _expression(e: ir.Expr) -> ir.Expr:
+    if type(e) in _SIMPLE:
+        return e
     match e:
         case ir.Call():
-            args = tuple(map(_expression, e.args))
-            return e if all(a is b for a, b in zip(e.args, args, strict=True)) else replace(e, args=args)
+            args = _all(e.args)
+            return e if args is e.args else replace(e, args=args)
         case ir.Tuple():
-            items = tuple(map(_expression, e.items))
-            return e if all(a is b for a, b in zip(e.items, items, strict=True)) else replace(e, items=items)
+            items = _all(e.items)
+            return e if items is e.items else replace(e, items=items)
         case ir.Binary("+" | "-" | "*", ir.Int() as left, ir.Int() as right):
             if left.dtype is right.dtype is ir.DType.INDEX:
                 return ir.Int(_FOLDED[e.op](left.value, right.value))

@@ -8,6 +8,7 @@ Only integers are touched; floats keep the order in which they were written.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 
 from pypto_rw import ir
 from pypto_rw.records import replace
@@ -27,6 +28,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
 }
+_SIMPLE = frozenset({ir.Name, ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol})
 _TURNED = {">": "<", ">=": "<="}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -37,11 +39,19 @@ class Arithmetic:
     def __init__(self, dtype: Callable[[ir.Expr], ir.DType], bounds: Callable[[ir.Expr], Bounds]) -> None:
         self.dtype, self.bounds = dtype, bounds
 
+    def all(self, exprs: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+        """Each of them; the same tuple where nothing changes."""
+        new = [e if type(e) in _SIMPLE else self.simplified(e) for e in exprs]
+        return exprs if all(map(is_, new, exprs)) else tuple(new)
+
     def simplified(self, expr: ir.Expr) -> ir.Expr:
         """The canonical form of a scalar expression; anything else as it is."""
+        if type(expr) in _SIMPLE:
+            return expr
         match expr:
             case ir.Tuple():
-                return replace(expr, items=tuple(map(self.simplified, expr.items)))
+                items = self.all(expr.items)
+                return expr if items is expr.items else replace(expr, items=items)
             case ir.Unary(op="not"):
                 inner = self.simplified(expr.operand)
                 if isinstance(inner, ir.Bool):

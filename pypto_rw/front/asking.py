@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import gcd
+from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.front.names import reads
@@ -25,7 +26,7 @@ class Answer:
     """What the rules say of one call.
 
     `sources` and `owners` are the expressions and parameters behind its operands, `extents` its run-time extents,
-    each by number."""
+    each by number. `fixed`: the type is that of every call of the shape."""
 
     type: ir.Type | None
     findings: tuple[Finding, ...]
@@ -33,6 +34,7 @@ class Answer:
     sources: tuple[ir.Expr | None, ...]
     owners: tuple[str, ...]
     extents: tuple[ir.Expr, ...]
+    fixed: bool
 
 
 class Asker:
@@ -74,9 +76,11 @@ class Asker:
         deduced = said.type
         if deduced is None and said.deduced is not None:
             deduced = type_of(said.deduced, asked.extents)
-            if not asked.extents:
+            if said.fixed is None:
+                said.fixed = not _names_extents(said.deduced)
+            if said.fixed:
                 said.type = deduced
-        answer = Answer(deduced, findings, said.legal, asked.sources, asked.owners, asked.extents)
+        answer = Answer(deduced, findings, said.legal, asked.sources, asked.owners, asked.extents, bool(said.fixed))
         self._last = call, result, answer
         return answer
 
@@ -135,3 +139,8 @@ class Asker:
 
     def _of(self, expr: ir.Expr | None) -> Value | None:
         return self.values.get(expr.id) if isinstance(expr, ir.Name) else None
+
+
+def _names_extents(term: Any) -> bool:
+    """Whether a type's term has run-time extents of its statement."""
+    return isinstance(term, tuple) and (term[:1] in (("dyn",), ("inside",)) or any(map(_names_extents, term)))

@@ -6,12 +6,13 @@ A parameter or variable of the same name hides it in its function, as in Python.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, TypeVar
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError
-from pypto_rw.front.names import assigned, reads, substituted
-from pypto_rw.records import fields, is_dataclass, replace
+from pypto_rw.front.names import NO_TREES, assigned, parts, reads, substituted
+from pypto_rw.records import replace
 from pypto_rw.shaping.values import Refused
 from pypto_rw.syntax.constants import constant, folded
 
@@ -70,23 +71,23 @@ def with_constants(module: ir.Module, *, filename: str, source: str = "") -> ir.
 
 def folded_indices(tree: T) -> T:
     """`tree` with the arithmetic of bare integers done: `[64 // 4, N]` is `[16, N]`."""
-    if isinstance(tree, tuple):
-        items = tuple(folded_indices(item) for item in tree)
-        return items if any(a is not b for a, b in zip(items, tree, strict=True)) else tree  # type: ignore[return-value]
-    if not is_dataclass(tree) or isinstance(tree, type):
-        return tree
+    node: Any = tree
+    kind = type(node)
+    if kind is tuple:
+        items = tuple([item if type(item) in NO_TREES else folded_indices(item) for item in node])
+        return tree if all(map(is_, items, node)) else items  # type: ignore[return-value]
     changed: dict[str, Any] = {}
-    for f in fields(tree):
-        old = getattr(tree, f.name)
-        if isinstance(old, tuple) or (is_dataclass(old) and f.name not in ("span", "call_span")):
+    for name in parts(kind):
+        old = getattr(node, name)
+        if type(old) not in NO_TREES:
             new = folded_indices(old)
             if new is not old:
-                changed[f.name] = new
+                changed[name] = new
     if changed:
-        tree = replace(tree, **changed)
-    if isinstance(tree, ir.Binary) and tree.op in _FOLDED and _bare(tree.left) and _bare(tree.right):
-        return folded(tree)  # type: ignore[return-value]
-    return tree
+        node = replace(node, **changed)
+    if kind is ir.Binary and node.op in _FOLDED and _bare(node.left) and _bare(node.right):
+        return folded(node)  # type: ignore[return-value]
+    return node  # type: ignore[no-any-return]
 
 
 def _bare(expr: ir.Expr) -> bool:

@@ -7,10 +7,12 @@ from operator import is_
 from typing import Any, TypeVar
 
 from pypto_rw import ir
+from pypto_rw.diagnostics import Span
 from pypto_rw.records import fields, is_dataclass, replace
 
 T = TypeVar("T")
-_LEAVES = (ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol)
+NO_TREES = frozenset({ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol, Span, str, int, bool, type(None)})
+"""Classes of which no tree has variables inside."""
 
 
 def reads(*trees: Any) -> Iterator[str]:
@@ -18,17 +20,18 @@ def reads(*trees: Any) -> Iterator[str]:
     stack = list(reversed(trees))
     while stack:
         tree = stack.pop()
-        if isinstance(tree, ir.Name):
+        kind = type(tree)
+        if kind is ir.Name:
             yield tree.id
-        elif isinstance(tree, tuple):
+        elif kind is tuple:
             stack.extend(tree[::-1])
-        elif isinstance(tree, ir.Call) and tree.callee == "setitem":
+        elif kind is ir.Call and tree.callee == "setitem":
             stack.extend(tree.args)  # what is stored is read before where it goes
-        elif isinstance(tree, ir.Call):  # calls inside are made first
-            inner = [a for a in tree.args if isinstance(a, ir.Call)]
-            stack.extend(reversed([*inner, *(a for a in tree.args if not isinstance(a, ir.Call)), tree.kwargs]))
-        elif not isinstance(tree, _LEAVES):
-            stack.extend([getattr(tree, name) for name in reversed(_parts(type(tree))) if name != "span"])
+        elif kind is ir.Call:  # calls inside are made first
+            inner = [a for a in tree.args if type(a) is ir.Call]
+            stack.extend(reversed([*inner, *(a for a in tree.args if type(a) is not ir.Call), tree.kwargs]))
+        elif kind not in NO_TREES:
+            stack.extend([getattr(tree, name) for name in reversed(parts(kind))])
 
 
 def renamed(tree: T, new: Callable[[str], str]) -> T:
@@ -38,20 +41,20 @@ def renamed(tree: T, new: Callable[[str], str]) -> T:
 
 def replaced(tree: T, new: Callable[[str], ir.Expr]) -> T:
     """`tree` with every variable replaced by an expression; the same object where nothing changes."""
-    if isinstance(tree, ir.Name):
-        found = new(tree.id)
+    kind = type(tree)
+    if kind is ir.Name:
+        found = new(tree.id)  # type: ignore[attr-defined]
         return tree if found == tree else found  # type: ignore[return-value]
-    if isinstance(tree, _LEAVES):
+    if kind in NO_TREES:
         return tree
-    if isinstance(tree, tuple):
-        items = tuple([replaced(item, new) for item in tree])
-        same = all(map(is_, items, tree))
-        return tree if same else items  # type: ignore[return-value]
     node: Any = tree
+    if kind is tuple:
+        items = tuple([item if type(item) in NO_TREES else replaced(item, new) for item in node])
+        return tree if all(map(is_, items, node)) else items  # type: ignore[return-value]
     changed: dict[str, Any] = {}
-    for name in _parts(type(node)):
+    for name in parts(kind):
         old = getattr(node, name)
-        if name not in ("span", "call_span") and (isinstance(old, tuple) or _parts(type(old))):
+        if type(old) not in NO_TREES:
             value = replaced(old, new)
             if value is not old:
                 changed[name] = value
@@ -61,11 +64,12 @@ def replaced(tree: T, new: Callable[[str], ir.Expr]) -> T:
 _known_parts: dict[Any, tuple[str, ...]] = {}
 
 
-def _parts(kind: Any) -> tuple[str, ...]:
-    """The fields of a class of trees; of another class none."""
+def parts(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of trees, without places; of another class none."""
     found = _known_parts.get(kind)
     if found is None:
-        found = _known_parts[kind] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+        named = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+        found = _known_parts[kind] = tuple(name for name in named if name not in ("span", "call_span"))
     return found
 
 
@@ -81,25 +85,28 @@ def assigned(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
             yield from stmt.targets
 
 
-def live_after(body: tuple[ir.Stmt, ...], after: frozenset[str]) -> tuple[list[frozenset[str]], frozenset[str]]:
-    """For every statement the names still needed after it, and the names needed before the block."""
-    out: list[frozenset[str]] = []
-    live = after
-    for stmt in reversed(body):
-        out.append(live)
-        live = _before(stmt, live)
-    out.reverse()
-    return out, live
+def live_after(body: tuple[ir.Stmt, ...], after: frozenset[str]) -> tuple[dict[int, frozenset[str]], frozenset[str]]:
+    """For every statement with a body, by position, the names still needed after it; the names needed before all."""
+    out: dict[int, frozenset[str]] = {}
+    live = set(after)
+    for k in range(len(body) - 1, -1, -1):
+        stmt = body[k]
+        match stmt:
+            case ir.Assign():
+                live.difference_update(stmt.targets)
+                live.update(reads(stmt.value, stmt.type))
+            case ir.Evaluate():
+                live.update(reads(stmt.value))
+            case ir.Yield() | ir.Return():
+                live.update(reads(stmt.values))
+            case _:
+                out[k] = frozenset(live)
+                live = set(_before(stmt, out[k]))
+    return out, frozenset(live)
 
 
 def _before(stmt: ir.Stmt, after: frozenset[str]) -> frozenset[str]:
     match stmt:
-        case ir.Assign():
-            return (after - set(stmt.targets)) | set(reads(stmt.value, stmt.type))
-        case ir.Evaluate():
-            return after | set(reads(stmt.value))
-        case ir.Yield() | ir.Return():
-            return after | set(reads(stmt.values))
         case ir.If():
             results = _results(stmt.body)
             then = live_after(stmt.body, after - results)[1]

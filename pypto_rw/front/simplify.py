@@ -33,6 +33,8 @@ def simplified(function: ir.Function) -> ir.Function:
 
 def without_dead(body: tuple[ir.Stmt, ...], droppable: Callable[[ir.Assign], bool]) -> tuple[ir.Stmt, ...]:
     """A function's body without the `droppable` assignments whose values nobody reads; calls only where it says so."""
+    if not any(isinstance(s, ir.Assign) and droppable(s) for s in ir.statements(body)):
+        return body
     return _without_dead(body, frozenset(), droppable)[0]
 
 
@@ -55,15 +57,15 @@ class _Simplifier:
         """An expression with what is known put in, in canonical form."""
         expr = self.put(expr)
         if isinstance(expr, ir.Call):
-            return replace(
-                expr,
-                args=tuple(map(self.arithmetic.simplified, expr.args)),
-                kwargs=tuple((k, self.arithmetic.simplified(v)) for k, v in expr.kwargs),
-            )
+            args = self.arithmetic.all(expr.args)
+            kwargs = expr.kwargs
+            if kwargs:
+                kwargs = tuple((k, self.arithmetic.simplified(v)) for k, v in kwargs)
+            return expr if args is expr.args and not kwargs else replace(expr, args=args, kwargs=kwargs)
         return self.arithmetic.simplified(expr)
 
     def put(self, tree: T) -> T:
-        return substituted(tree, self.stands)
+        return substituted(tree, self.stands) if self.stands else tree
 
     def block(self, body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
         out: list[ir.Stmt] = []
@@ -83,9 +85,11 @@ class _Simplifier:
                         self.stands[stmt.targets[0]] = (
                             replace(value, dtype=type_.dtype) if isinstance(value, ir.Int) else value
                         )
-                out.append(replace(stmt, value=value, type=type_))
+                same = value is stmt.value and type_ is stmt.type
+                out.append(stmt if same else replace(stmt, value=value, type=type_))
             case ir.Evaluate():
-                out.append(replace(stmt, value=self.expr(stmt.value)))
+                value = self.expr(stmt.value)
+                out.append(stmt if value is stmt.value else replace(stmt, value=value))
             case ir.Yield() | ir.Return():
                 out.append(replace(stmt, values=tuple(map(self.expr, stmt.values))))
             case ir.If():

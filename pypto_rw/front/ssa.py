@@ -20,6 +20,7 @@ from pypto_rw.shaping.values import Refused
 
 T = TypeVar("T")
 _RESERVED = re.compile(r"arg\d+$")  # what the arguments of the printed function are called
+_REGIONS = (ir.If, ir.For, ir.While, ir.Scope)
 
 
 def single_assignment(function: ir.Function, reserved: frozenset[str]) -> ir.Function:
@@ -37,12 +38,14 @@ class _Versions:
             n for s in ir.statements(function.body) if isinstance(s, ir.For | ir.While) for n in _heads(s)
         }
         self.now = {p.name: p.name for p in function.params}
+        self.renames = False  # whether a name has been given another spelling
         params = []
         for p in function.params:
             name = p.name
             if _RESERVED.match(name):
                 self.taken.discard(name)
                 name = self.now[p.name] = self.fresh(name)
+                self.renames = True
             params.append(replace(p, name=name, type=renamed(p.type, self.now_of)))
         self.params = tuple(params)
 
@@ -54,7 +57,7 @@ class _Versions:
         return self.now.get(name, name)
 
     def fresh(self, name: str) -> str:
-        if _RESERVED.match(name):
+        if name.startswith("arg") and _RESERVED.match(name):
             name = f"{name}__ssa_v0"
         new, number = name, 0
         while new in self.taken or (number and new in self.written):
@@ -65,24 +68,29 @@ class _Versions:
 
     def define(self, name: str) -> str:
         new = self.now[name] = self.fresh(name)
+        if new != name:
+            self.renames = True
         return new
 
     def read(self, tree: T) -> T:
-        return renamed(tree, self.now_of)
+        return renamed(tree, self.now_of) if self.renames else tree
 
     def block(self, body: tuple[ir.Stmt, ...], after: frozenset[str]) -> list[ir.Stmt]:
-        lives, _ = live_after(body, after)
-        return [self.statement(stmt, live) for stmt, live in zip(body, lives, strict=True)]
+        lives = live_after(body, after)[0] if any(isinstance(s, _REGIONS) for s in body) else {}
+        return [self.statement(stmt, lives.get(k, after)) for k, stmt in enumerate(body)]
 
     def statement(self, stmt: ir.Stmt, after: frozenset[str]) -> ir.Stmt:
         match stmt:
             case ir.Assign():
                 value, type_ = self.read(stmt.value), self.read(stmt.type)
-                return replace(stmt, targets=tuple(map(self.define, stmt.targets)), value=value, type=type_)
+                targets = tuple([self.define(name) for name in stmt.targets])
+                if value is stmt.value and type_ is stmt.type and targets == stmt.targets:
+                    return stmt
+                return replace(stmt, targets=targets, value=value, type=type_)
             case ir.Evaluate():
-                return replace(stmt, value=self.read(stmt.value))
+                return replace(stmt, value=self.read(stmt.value)) if self.renames else stmt
             case ir.Yield() | ir.Return():
-                return replace(stmt, values=self.read(stmt.values))
+                return replace(stmt, values=self.read(stmt.values)) if self.renames else stmt
             case ir.If():
                 return self.branch(stmt, after)
             case ir.For():
@@ -145,6 +153,7 @@ class _Versions:
     def loop(self, stmt: ir.For, after: frozenset[str]) -> ir.For:
         bounds, initial = self.read(stmt.bounds), self.read(stmt.initial)
         variable = self.fresh(stmt.variable)
+        self.renames |= variable != stmt.variable
         body, carried, start = self.carrying(stmt, after, {stmt.variable: variable})
         return replace(stmt, variable=variable, bounds=bounds, body=body, carried=carried, initial=(*initial, *start))
 

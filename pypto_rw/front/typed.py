@@ -8,12 +8,15 @@ The function must be in single-assignment form. What a call means is asked of it
 
 from __future__ import annotations
 
+from operator import is_
+
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.front.annotations import completed
 from pypto_rw.front.asking import Asker
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, reads
+from pypto_rw.front.replay import Key, Replay
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
@@ -24,6 +27,7 @@ from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.shaping.values import Refused, Value, kind_name, undefined
 
 _CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
+_SIMPLE = frozenset({ir.Name, ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol})
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
 
 
@@ -34,6 +38,7 @@ class Typer:
         self.source, self.filename = function, filename
         self.asker = Asker(engine, surroundings)
         self.values = self.asker.values
+        self.replay = Replay(self.asker, "type")
         self.scalars = Scalars(self.asker.shaper)
         self.diagnostics: list[Diagnostic] = []
         self.taken = {p.name for p in function.params} | set(assigned(function.body))
@@ -56,6 +61,8 @@ class Typer:
 
     def _require_frees(self, body: tuple[ir.Stmt, ...]) -> None:
         """A popped tile holds its slot until it is freed."""
+        if not any(v.origin.startswith("popped") for v in self.values.values()):
+            return
         freed = {
             s.value.args[0].id
             for s in ir.statements(body)
@@ -107,9 +114,12 @@ class Typer:
             case ir.Evaluate():
                 if not isinstance(stmt.value, ir.Call):
                     raise Refused("no-effect", "this expression has no effect; assign it or remove it")
-                call = self.call(stmt.value, out)
-                self.typed_call("", call, None, stmt.span)
-                out.append(replace(stmt, value=call))
+                if not self.replayed(stmt, out):
+                    key, offsets, before = self.replay.key, self.replay.offsets, len(out)
+                    call = self.call(stmt.value, out)
+                    self.typed_call("", call, None, stmt.span)
+                    out.append(replace(stmt, value=call))
+                    self._learn(key, offsets, stmt, out[before:])
             case ir.For():
                 self.loop(stmt, out)
             case ir.While():
@@ -141,10 +151,14 @@ class Typer:
         if isinstance(value, ir.Cast) and kind(value.operand, self.asker) in ("tile", "tensor"):
             value = _tile_cast(value)
         if isinstance(value, ir.Call):
+            if self.replayed(stmt, out):
+                return
+            key, offsets, before = self.replay.key, self.replay.offsets, len(out)
             whole = self._on_whole_tensors(value)
             call = self.call(value, out)
             t = self.typed_call(name, call, stmt.type, stmt.span, whole=whole)
             out.append(replace(stmt, type=t, value=call))
+            self._learn(key, offsets, stmt, out[before:])
             return
         if not (isinstance(value, ir.Cast) and isinstance(value.operand, ir.Int) and stmt.type is not None):
             value = self.expression(value, out, stmt.span)  # a typed cast of a constant stays: printed IR means it
@@ -163,6 +177,27 @@ class Typer:
             constant=constant if isinstance(constant, ir.Int | ir.Float) else None,
         )
         out.append(replace(stmt, type=ir.ScalarType(dtype), value=value))
+
+    def replayed(self, stmt: ir.Assign | ir.Evaluate, out: list[ir.Stmt]) -> bool:
+        """Whether the statement is of a kind that is known; it is appended then."""
+        call, made = stmt.value, self.replay.find(stmt)
+        if made is None or not isinstance(call, ir.Call):
+            return False
+        if self.whole or self.windows:  # these tell calls apart by the names in them
+            return False
+        new = self.replay.call(call, made)
+        if isinstance(stmt, ir.Evaluate):
+            out.append(ir.Evaluate(new, stmt.span, stmt.comments))
+            return True
+        name = stmt.targets[0]
+        self.makers[name] = new
+        self.values[name] = self.replay.result(name, new, made)
+        out.append(ir.Assign(stmt.targets, made.type, new, stmt.span, stmt.comments))
+        return True
+
+    def _learn(self, key: Key | None, offsets: list[int], stmt: ir.Assign | ir.Evaluate, made: list[ir.Stmt]) -> None:
+        if key is not None and len(made) == 1 and not self.whole and not self.windows:
+            self.replay.learn(key, offsets, stmt, made[0])
 
     def _unpack(self, stmt: ir.Assign, out: list[ir.Stmt]) -> None:
         """`a, b = op(...)`: the tuple gets a name of its own, its elements are bound one by one."""
@@ -193,6 +228,8 @@ class Typer:
 
     def expression(self, expr: ir.Expr, out: list[ir.Stmt], span: Span) -> ir.Expr:
         """`expr` without calls inside; scalar operands of two dtypes are brought to one."""
+        if type(expr) in _SIMPLE:
+            return expr
         match expr:
             case ir.Call():
                 return self._hoisted(expr, out, span)
@@ -213,10 +250,13 @@ class Typer:
             case ir.Binary():
                 left, right = self.expression(expr.left, out, span), self.expression(expr.right, out, span)
                 self._require_scalars(expr, left, right)
-                self.asker.shaper.require_divisor(replace(expr, left=left, right=right))
-                return self.scalars.binary(replace(expr, left=left, right=right))
+                if left is not expr.left or right is not expr.right:
+                    expr = replace(expr, left=left, right=right)
+                self.asker.shaper.require_divisor(expr)
+                return self.scalars.binary(expr)
             case ir.Tuple():
-                return replace(expr, items=tuple(self.expression(e, out, span) for e in expr.items))
+                items = tuple([self.expression(e, out, span) for e in expr.items])
+                return expr if all(map(is_, items, expr.items)) else replace(expr, items=items)
             case ir.Item() if kind(expr.value, self.asker) == "array":
                 return self._hoisted(
                     ir.Call("array.get_element", (expr.value, ir.Int(expr.index)), (), (), span), out, span

@@ -48,12 +48,14 @@ class Rewritten:
 class Answer:
     """What the rules say of an op before memory is planned: its type, its refusals, what stands for it.
 
-    `type` is the type once it has been made of the term, if it is the same for every statement of the shape."""
+    `type` is the type once it has been made of the term, if it is the same for every statement of the shape;
+    `fixed` tells whether it is, None before it was made."""
 
     deduced: Term | None
     findings: tuple[Finding, ...]
     legal: tuple[Term, ...]
     type: Any = None
+    fixed: bool | None = None
 
 
 class Engine:
@@ -86,6 +88,7 @@ class Engine:
         self._type_texts: list[str] = []
         self._results: dict[str, Rewritten] = {}
         self._answers: dict[str, Answer] = {}
+        self.remembered: dict[str, object] = {}  # what the stages remember, by stage
 
     # ------------------------------------------------------------------------------- shapes
 
@@ -181,6 +184,7 @@ class Engine:
             self._graph.restart()
         for known in (self._ops, self._types, self._type_texts, self._results, self._answers, self.type_terms):
             known.clear()
+        self.remembered.clear()
 
     def keep_beginning(self) -> None:
         """Make `restart` possible."""

@@ -432,7 +432,7 @@ class Shaper:
             if not isinstance(expr, ir.Tuple):
                 raise Refused("operand-kind", f"{call.callee}: {p.name} must be a list such as [16, 64]", call.span)
             if p.kind == "extents":
-                inside = self._inside(p, expr, signature, arguments)
+                inside = self.room(p, expr, signature, arguments)
                 return _vec([self._extent_argument(key, e, k in inside) for k, e in enumerate(expr.items)])
             items = [self._scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
             if p.kind == "shape":
@@ -557,23 +557,23 @@ class Shaper:
             return f"(inside {len(key.extents) - 1})"
         return self._extent(key, expr)
 
-    def _inside(
+    def room(
         self, p: Parameter, offsets: ir.Tuple, signature: Signature, arguments: dict[str, ir.Expr]
-    ) -> tuple[int, ...]:
-        """Axes on which a constant offset keeps its window inside the tensor: of these the number need not be told.
+    ) -> dict[int, int]:
+        """Axes on which a constant offset keeps its window inside the tensor, and the largest one that does.
 
-        Source: rules/core/windows.egg, `inside-of`."""
+        Of these the number need not be told. Source: rules/core/windows.egg, `inside-of`."""
         trait = signature.trait("inside-of")
         if trait is None or trait[0] != p.name or any(isinstance(a, ir.Bool) and a.value for a in arguments.values()):
-            return ()
+            return {}
         tensor = self._type_of(arguments.get(trait[1]))
         reach = self._reach(next((arguments[n] for n in trait[2].split() if n in arguments), None))
         if not isinstance(tensor, ir.TensorType) or tensor.dtype in _PACKED:
-            return ()
+            return {}
         if (tensor.view is not None and tensor.view.valid) or not len(offsets.items) == len(reach) == len(tensor.shape):
-            return ()
+            return {}
         windows = enumerate(zip(offsets.items, reach, tensor.shape, strict=True))
-        return tuple(k for k, window in windows if _stays_inside(*map(self.resolved, window)))
+        return {k: most for k, window in windows if (most := _last_inside(*map(self.resolved, window))) is not None}
 
     def _reach(self, expr: ir.Expr | None) -> tuple[ir.Expr, ...]:
         """The extents of a list, or the valid ones of a tile."""
@@ -589,10 +589,11 @@ class Shaper:
         return f"(ty {self.engine.type_number(text)})"
 
 
-def _stays_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> bool:
+def _last_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> int | None:
+    """The largest offset of a window that stays inside, None where this one does not."""
     if not (isinstance(offset, ir.Int) and isinstance(size, ir.Int) and isinstance(extent, ir.Int)):
-        return False
-    return offset.value >= 0 and 0 <= size.value <= extent.value - offset.value
+        return None
+    return extent.value - size.value if offset.value >= 0 and 0 <= size.value <= extent.value - offset.value else None
 
 
 class _KnownBounds(dict[str, Bounds]):
