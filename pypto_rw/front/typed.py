@@ -16,13 +16,14 @@ from pypto_rw.front.annotations import completed
 from pypto_rw.front.asking import Asker
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, reads
-from pypto_rw.front.replay import Key, Replay
+from pypto_rw.front.replay import Replay
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine, Term
 from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.kinds import Key
 from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.shaping.values import Refused, Value, kind_name, undefined
 
