@@ -198,6 +198,8 @@ class _Templates:
         self.wanted: list[tuple[Instance, Span, str]] = []
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
+        if instance.template is not None:
+            return  # it was repeated: the rules have said all
         if instance.plain:
             self.wanted.append((instance, span, function))
             return

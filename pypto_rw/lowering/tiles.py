@@ -30,9 +30,7 @@ class Tiles:
         """The value of a tile with memory of its own; takes its name and notes its address."""
         memref = t.memref
         assert memref is not None
-        if id(t) not in self._within:
-            allocations.require(name, t, self.allocations)
-            self._within[id(t)] = t  # the reference keeps the id valid
+        self.require_within(name, t)
         for extent, size in zip(effective_view(t).valid, t.shape, strict=False):
             n, most = self.shaper.resolved(extent), self.shaper.resolved(size)
             if isinstance(most, ir.Int) and most.value <= 0:
@@ -63,9 +61,21 @@ class Tiles:
         self.handles.setdefault(name, handle)
         if isinstance(offset, ir.Int):
             self.offsets.append(offset)
-        # two allocations may share bytes, so a range is named by where it is, not by its allocation
-        bytes_ = (t.space, *identity[1:]) if self.addresses else identity
-        return Value(t, place=(memref.base, bytes_, handle))
+        return Value(t, place=(*self.bytes_of(t), handle))
+
+    def require_within(self, name: str, t: ir.TileType) -> None:
+        """Refused: the tile is not within its allocation."""
+        if id(t) not in self._within:
+            allocations.require(name, t, self.allocations)
+            self._within[id(t)] = t  # the reference keeps the id valid
+
+    def bytes_of(self, t: ir.TileType) -> tuple[object, object]:
+        """Allocation and byte range of a tile.
+
+        Two allocations may share bytes, so a range is named by where it is, not by its allocation."""
+        assert t.memref is not None
+        identity = self.identity(t.memref)
+        return t.memref.base, (t.space, *identity[1:]) if self.addresses else identity
 
     def identity(self, memref: ir.MemRef) -> tuple[object, ...]:
         """The bytes a tile occupies: allocation, offset by value, size."""

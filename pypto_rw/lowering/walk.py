@@ -22,6 +22,7 @@ from pypto_rw.lowering.nodes import (
     Scoped,
     Walked,
 )
+from pypto_rw.lowering.replay import Replay
 from pypto_rw.lowering.tiles import Tiles
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pypto_rw.lowering.branches import Branches
     from pypto_rw.lowering.loops import Loops
 
+_CALLS = (ir.Assign, ir.Evaluate)
 _ARGUMENTS = frozenset(
     d
     for d in ir.DType
@@ -72,6 +74,7 @@ class Walker:
             engine, self.values.get, addresses=addresses, surroundings=surroundings or Surroundings(function)
         )
         self.tiles = Tiles(function, self.shaper, self.values, addresses)
+        self.replay = Replay(self)
         self._loops: Loops | None = None
         self._branches: Branches | None = None
         self.used: set[str] = set()
@@ -161,7 +164,10 @@ class Walker:
         depth = self.values.depth()
         for stmt in self._marked(body) if self.marks else body:
             try:
-                out.extend(self.statement(stmt))
+                if isinstance(stmt, _CALLS):
+                    self.replay.statement(stmt, out, lambda: out.extend(self.statement(stmt)))  # noqa: B023
+                else:
+                    out.extend(self.statement(stmt))
             except Refused as refused:
                 while self.values.depth() > depth:  # it was refused inside a block of its own
                     self.values.leave()

@@ -6,12 +6,13 @@ constants. Offsets are left out where any of them that stays inside its tensor i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Signature
+from pypto_rw.scalars import names_in
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.values import Value
@@ -30,6 +31,7 @@ class Kinds:
     def __init__(self) -> None:
         self.made: dict[Key, Any] = {}
         self.exact: set[tuple[str, int]] = set()  # argument lists of which the integers decide
+        self.variables: dict[int, tuple[str, ...]] = {}  # by the number of a type: those that it names
         self._types: dict[ir.Type, int] = {}
         self._by_id: dict[int, tuple[ir.Type, int]] = {}
         self._values: dict[tuple[Any, ...], int] = {}
@@ -50,6 +52,9 @@ class Kinds:
         if known is None:
             number = self._types.setdefault(t, len(self._types) + 1)
             known = self._by_id[id(t)] = (t, number)  # the reference keeps the id valid
+            names = tuple(dict.fromkeys(_variables(t)))
+            if names:
+                self.variables[number] = names
         return known[1]
 
     def value(self, v: Value) -> int | None:
@@ -66,6 +71,20 @@ class Kinds:
         return -self._values.setdefault(key, len(self._values) + 1)
 
 
+def _variables(t: ir.Type) -> Iterator[str]:
+    """Variables that a type names."""
+    if isinstance(t, ir.TupleType):
+        for item in t.items:
+            yield from _variables(item)
+    if not isinstance(t, ir.TileType | ir.TensorType):
+        return
+    yield from names_in(t.shape)
+    if t.view is not None:
+        yield from names_in((*(t.view.valid or ()), *(t.view.stride or ())))
+    if t.memref is not None:
+        yield from names_in(tuple(e for e in (t.memref.offset, t.memref.slot) if e is not None))
+
+
 class Keys:
     """Keys of the calls of one function, whose variables are `values`.
 
@@ -73,7 +92,7 @@ class Keys:
 
     def __init__(self, kinds: Kinds, values: Mapping[str, Value]) -> None:
         self.kinds, self.values = kinds, values
-        self.numbers: dict[str, tuple[Value, int | None]] = {}
+        self.numbers: dict[str, tuple[Value, int | None, tuple[str, ...]]] = {}
         self.names: list[str] = []
         self.offsets: list[int] = []
 
@@ -89,6 +108,9 @@ class Keys:
         out: list[Any] = [callee, written]
         places: dict[object, int] = {}
         part = self._part
+        for other in self.kinds.variables.get(written, ()):
+            if not part(ir.Name(other), out, places):
+                return None
         for k, a in enumerate(call.args):
             if type(a) is ir.Tuple and (callee, k) not in exact:
                 out.append("[")
@@ -118,12 +140,16 @@ class Keys:
             if known is None or known[0] is not value:
                 if value is None:
                     return False
-                known = self.numbers[name] = (value, self.kinds.value(value))
+                own = self.kinds.variables.get(self.kinds.type(value.type), ())
+                known = self.numbers[name] = (value, self.kinds.value(value), own)
             if known[1] is None:
                 return False
             place = known[0].place
             out += known[1], places.setdefault(name if place is None else place[2], len(places))
             self.names.append(name)
+            for other in known[2]:
+                if not self._part(ir.Name(other), out, places):
+                    return False
         elif kind is ir.Int:
             out += "i", a.value, a.dtype
         elif kind is ir.Float:

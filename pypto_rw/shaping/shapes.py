@@ -264,6 +264,20 @@ class Shaper:
 
         return self._call(call, signature, term, name, arguments=arguments)[0]
 
+    def traced(
+        self, call: ir.Call, signature: Signature, result: Value | None, name: str | None
+    ) -> tuple[Instance, list[ir.Expr | None], tuple[ir.Expr, ...]]:
+        """As `call`, with the expressions behind the operands and the extents."""
+
+        def term(key: _Key) -> str:
+            return (
+                "(none)" if result is None else f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+            )
+
+        key = _Key()
+        instance, extents = self._call(call, signature, term, name, key)
+        return instance, key.sources, extents
+
     def call_for_pair(
         self, call: ir.Call, signature: Signature, results: list[tuple[str, Value]], name: str
     ) -> Instance:

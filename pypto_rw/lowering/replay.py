@@ -1,0 +1,277 @@
+"""Calls of one kind, walked once: the node of the next one is the same but for its names and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from pypto_rw import ir
+from pypto_rw.lowering.nodes import Do, Node
+from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, Signature
+from pypto_rw.scalars import WIDE
+from pypto_rw.shaping.arguments import bind
+from pypto_rw.shaping.kinds import Keys, Kinds, left_out, limits
+from pypto_rw.shaping.operands import Const, Instance, Operand, Var
+from pypto_rw.shaping.values import Value
+
+if TYPE_CHECKING:
+    from pypto_rw.lowering.walk import Walker
+
+_NOT_HERE = ("no-view", "declares", "materialises")  # what these do is more than a node
+_OWN = -1
+_ANY = (-WIDE, WIDE)
+
+Source = (
+    int | Operand
+)  # the number of a variable of the call, the complement of that of an offset, or what never varies
+
+
+class Walked(NamedTuple):
+    """What calls of a kind become. `call` and `alloc` are the instances of the first one, `operands` and `extents`
+    where those of the others come from.
+
+    `place` is the result's without its handle, `handle` and `own` what stands for its handle in values and
+    allocations: a variable's number, -1 for its own name, or something fixed. `root`, `shares`: numbers of variables,
+    or -1. `stores`: the variable that is written, and by what. `most`: up to where the left out offsets may go."""
+
+    call: Instance
+    operands: tuple[Source, ...]
+    extents: tuple[Source, ...]
+    alloc: Instance | None
+    type: ir.Type | None
+    place: tuple[object, object] | None
+    origin: str
+    handle: object
+    own: object
+    root: int
+    shares: int
+    address: ir.Int | None
+    stores: tuple[int, str] | None
+    most: tuple[int, ...]
+
+
+class Replay:
+    """The calls of one function."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
+        self.kinds = Kinds.of(walker.engine, "walk")
+        self.keys = Keys(self.kinds, walker.values)
+        self.plain = walker.engine.watch is None
+
+    def statement(self, stmt: ir.Assign | ir.Evaluate, out: list[Node], walk: Callable[[], None]) -> None:
+        """Appends the node of a call; `walk` appends the nodes of one whose kind is not known."""
+        call = stmt.value
+        key = None
+        if self.plain and isinstance(call, ir.Call):
+            key = self.keys.of(call, self.kinds.type(stmt.type) if isinstance(stmt, ir.Assign) else -1)
+        if key is None:
+            walk()
+            return
+        known: Walked | None = self.kinds.made.get(key)
+        names, offsets = self.keys.names, self.keys.offsets
+        if known is not None and self._repeat(stmt, known, names, offsets, out):
+            return
+        before = len(out)
+        walk()
+        if known is None and len(out) == before + 1 and isinstance(node := out[-1], Do):
+            found = self._learned(stmt, node, names, offsets)
+            if found is not None:
+                self.kinds.made[key] = found
+
+    def _repeat(
+        self, stmt: ir.Assign | ir.Evaluate, known: Walked, names: list[str], offsets: list[int], out: list[Node]
+    ) -> bool:
+        """Whether the statement is as the first one of its kind; its node is appended then."""
+        walker = self.walker
+        values = walker.values
+        for value, most in zip(offsets, known.most, strict=True):
+            if value > most:
+                return False
+        if known.stores is not None:
+            at, by = known.stores
+            target = values[names[at]]
+            if walker.written.setdefault(target.root or names[at], by) != by:
+                return False
+        call = stmt.value
+        assert isinstance(call, ir.Call)
+        name = None
+        alloc = known.alloc
+        if isinstance(stmt, ir.Assign):
+            name = stmt.targets[0]
+            if name in values or name in walker.tiles.redirected:
+                return False
+            t = known.type
+            assert t is not None
+            place = None
+            if known.place is not None:
+                if isinstance(t, ir.TileType):
+                    walker.tiles.require_within(name, t)
+                place = (*known.place, self._handle(known.handle, name, names))
+                if known.own is not None:
+                    walker.tiles.handles.setdefault(name, self._handle(known.own, name, names))
+                if known.address is not None:
+                    walker.tiles.offsets.append(known.address)
+            root = values[names[known.root]].root if known.root >= 0 else None
+            values[name] = Value(t, place, known.origin, None, None, _ANY, None, root)
+            if alloc is not None:
+                alloc = Instance(alloc.shape, alloc.operands, (), name, alloc.template)
+        walker.used.update(names)
+        first = known.call
+        instance = Instance(
+            first.shape,
+            tuple([_filled(s, names, offsets) if type(s) is int else s for s in known.operands]),  # type: ignore[misc]
+            tuple([_filled(s, names, offsets) if type(s) is int else s for s in known.extents]),  # type: ignore[misc]
+            name,
+            first.template,
+        )
+        shares = names[known.shares] if known.shares >= 0 else None
+        out.append(Do(instance, alloc, stmt.span, call.span or stmt.span, shares))
+        return True
+
+    def _handle(self, handle: object, name: str, names: list[str]) -> object:
+        if type(handle) is not int:
+            return handle
+        if handle == _OWN:
+            return name
+        place = self.walker.values[names[handle]].place
+        return place[2] if place is not None else names[handle]
+
+    # ------------------------------------------------------------------------------ learning
+
+    def _learned(self, stmt: ir.Assign | ir.Evaluate, node: Do, names: list[str], offsets: list[int]) -> Walked | None:
+        """What calls of the kind of `stmt` become, which became `node`; None where that is not the same for all."""
+        walker, call = self.walker, stmt.value
+        assert isinstance(call, ir.Call)
+        signature = walker.shaper.signature(call)
+        if any(signature.trait(t) for t in _NOT_HERE) or any(p.kind in CONTEXT_KINDS for p in signature.parameters):
+            return None
+        if call.callee.startswith("pld.") or node.span != stmt.span or node.call_span != (call.span or stmt.span):
+            return None
+        most = limits(self.kinds, call, call, signature, walker.shaper)
+        if most is None or len(most) != len(offsets) or any(v > m for v, m in zip(offsets, most, strict=True)):
+            return None
+        name = stmt.targets[0] if isinstance(stmt, ir.Assign) else None
+        value = walker.values.get(name) if name is not None else None
+        if node.instance.result != name or (value is None) != (name is None):
+            return None  # the name of a call for its effect
+        sources = self._sources(call, signature, node.instance, value, names, offsets)
+        if sources is None:
+            return None
+        stores = self._stores(call, signature, names)
+        shares = names.index(node.shares) if node.shares in names else -1
+        alloc = node.alloc
+        if alloc is not None and (alloc.extents or not all(isinstance(o, Const) for o in alloc.operands)):
+            return None
+        if value is None or name is None or not isinstance(stmt, ir.Assign):
+            return Walked(node.instance, *sources, None, None, None, "", None, None, -1, shares, None, stores, most)
+        t = value.type
+        if value.window is not None or value.constant is not None or self.kinds.variables.get(self.kinds.type(t)):
+            return None
+        if isinstance(t, ir.TupleType | ir.OpaqueType):
+            return None
+        if value != Value(t, value.place, value.origin, root=value.root):
+            return None
+        roots = [k for k, n in enumerate(names) if value.root is not None and walker.values[n].root == value.root]
+        if value.root is not None and not roots:
+            return None
+        place, handle, own = None, None, None
+        address = None
+        if value.place is not None:
+            place = value.place[:2]
+            own = walker.tiles.handles.get(name)
+            of_type: object = None
+            if isinstance(t, ir.TileType) and t.memref is not None:
+                if t.memref.slot is not None or place != walker.tiles.bytes_of(t):
+                    return None
+                of_type = walker.tiles.identity(t.memref)
+                address = t.memref.offset if isinstance(t.memref.offset, ir.Int) else None
+            else:
+                return None
+            handle = self._kind_of_handle(value.place[2], name, names, of_type)
+            own = self._kind_of_handle(own, name, names, of_type) if own is not None else None
+            if handle is None:
+                return None
+        return Walked(
+            node.instance,
+            *sources,
+            alloc,
+            t,
+            place,
+            value.origin,
+            handle,
+            own,
+            roots[0] if roots else -1,
+            shares,
+            address,
+            stores,
+            most,
+        )
+
+    def _kind_of_handle(self, handle: object, name: str, names: list[str], of_type: object) -> object:
+        if handle == name:
+            return _OWN
+        if handle == of_type:
+            return handle
+        for k, n in enumerate(names):
+            place = self.walker.values[n].place
+            if place is not None and place[2] == handle:
+                return k
+        return None
+
+    def _stores(self, call: ir.Call, signature: Signature, names: list[str]) -> tuple[int, str] | None:
+        """The tensor that a call writes, and by what: `Walker._note_store`."""
+        trait = signature.trait("in-place")
+        target = bind(call, signature).get(trait[0]) if trait else None
+        if not isinstance(target, ir.Name) or not isinstance(self.walker.values[target.id].type, ir.TensorType):
+            return None
+        return names.index(target.id), "scalar" if signature.op == "tensor.write" else "tile"
+
+    def _sources(
+        self,
+        call: ir.Call,
+        signature: Signature,
+        instance: Instance,
+        value: Value | None,
+        names: list[str],
+        offsets: list[int],
+    ) -> tuple[tuple[Source, ...], tuple[Source, ...]] | None:
+        """Where the operands and the extents of an instance come from."""
+        new: dict[int, int] = {}  # by id: an integer that stands for an offset
+        kept: list[ir.Int] = []
+        args: list[ir.Expr] = []
+        for k, a in enumerate(call.args):
+            if isinstance(a, ir.Tuple) and (call.callee, k) not in self.kinds.exact:
+                items: list[ir.Expr] = []
+                for item in a.items:
+                    if left_out(item) and isinstance(item, ir.Int):
+                        item = ir.Int(item.value)
+                        new[id(item)] = len(kept)
+                        kept.append(item)
+                    items.append(item)
+                a = ir.Tuple(tuple(items), a.brackets)
+            args.append(a)
+        if len(kept) != len(offsets):
+            return None
+        shaper = self.walker.shaper
+        traced = ir.Call(call.callee, tuple(args), call.kwargs, call.attrs, call.span)
+        again, exprs, extents = shaper.traced(traced, signature, value, instance.result)
+        if again != instance:
+            return None
+
+        def source(operand: Operand, expr: ir.Expr | None) -> Source | None:
+            if id(expr) in new:
+                return ~new[id(expr)] if isinstance(operand, Const) else None
+            if isinstance(operand, Var):
+                return names.index(operand.name) if operand.name in names else None
+            return operand if isinstance(operand, Const) else None
+
+        found = [source(o, e) for o, e in zip(instance.operands, exprs, strict=True)]
+        beyond = [source(o, e) for o, e in zip(instance.extents, extents, strict=True)]
+        if None in found or None in beyond:
+            return None
+        return tuple(s for s in found if s is not None), tuple(s for s in beyond if s is not None)
+
+
+def _filled(source: int, names: list[str], offsets: list[int]) -> Operand:
+    return Var(names[source]) if source >= 0 else Const(offsets[~source], "INDEX")
