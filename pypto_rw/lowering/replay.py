@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pypto_rw import ir
@@ -59,21 +58,21 @@ class Replay:
         self.keys = Keys(self.kinds, walker.values)
         self.plain = walker.engine.watch is None
 
-    def statement(self, stmt: ir.Assign | ir.Evaluate, out: list[Node], walk: Callable[[], None]) -> None:
-        """Appends the node of a call; `walk` appends the nodes of one whose kind is not known."""
+    def statement(self, stmt: ir.Assign | ir.Evaluate, out: list[Node]) -> None:
+        """Appends the node of a call, or what a walk gives for one whose kind is not known."""
         call = stmt.value
         key = None
         if self.plain and isinstance(call, ir.Call):
             key = self.keys.of(call, self.kinds.type(stmt.type) if isinstance(stmt, ir.Assign) else -1)
         if key is None:
-            walk()
+            self.walker.statement(stmt, out)
             return
         known: Walked | None = self.kinds.made.get(key)
         names, offsets = self.keys.names, self.keys.offsets
         if known is not None and self._repeat(stmt, known, names, offsets, out):
             return
         before = len(out)
-        walk()
+        self.walker.statement(stmt, out)
         if known is None and len(out) == before + 1 and isinstance(node := out[-1], Do):
             found = self._learned(stmt, node, names, offsets)
             if found is not None:
