@@ -5,6 +5,8 @@ from __future__ import annotations
 from pypto_rw import ir
 
 DEVICE = ("AIC", "AIV", "InCore")
+_TYPED = (ir.Assign, ir.Yield)
+_PLACED = (ir.TileType, ir.TensorType)
 
 
 def needs_plan(function: ir.Function) -> bool:
@@ -15,17 +17,18 @@ def needs_plan(function: ir.Function) -> bool:
         return False
     tiles = False
     for stmt in ir.statements(function.body):
-        if not isinstance(stmt, ir.Assign | ir.Yield):
+        if not isinstance(stmt, _TYPED):
             continue
-        if isinstance(stmt.type, ir.TileType):
+        t = stmt.type
+        if isinstance(t, ir.TileType):
             tiles = True
-        if _allocated(stmt.type) or (isinstance(stmt, ir.Assign) and _allocates(stmt.value)):
+        if (t is not None and _allocated(t)) or (isinstance(stmt, ir.Assign) and _allocates(stmt.value)):
             return False
     return tiles
 
 
-def _allocated(t: ir.Type | None) -> bool:
-    memref = t.memref if isinstance(t, ir.TileType | ir.TensorType) else None
+def _allocated(t: ir.Type) -> bool:
+    memref = t.memref if isinstance(t, _PLACED) else None
     return memref is not None and memref.offset is not None
 
 

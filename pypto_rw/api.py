@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pypto_rw import ir
 from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
-from pypto_rw.authored import lacks_types
+from pypto_rw.authored import is_allocated, lacks_types
 from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.lowering.module import lower_module
@@ -213,7 +213,7 @@ def _compiled(
     """A parsed module through the stages, as text, with what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
-    given = {f.name for f in module.functions if f.kind in DEVICE and not needs_plan(f)}
+    given = {f.name for f in module.functions if f.kind in DEVICE and is_allocated(f) and not needs_plan(f)}
     try:
         with paused(), _engine(settings, rules) as engine:
             after = settings.inspection.after if settings.inspection is not None else None

@@ -14,13 +14,11 @@ def is_allocated(function: ir.Function) -> bool:
         return True
     if any(isinstance(p.type, ir.TensorType | ir.TileType) and p.type.memref is not None for p in function.params):
         return True
-    return any(
-        isinstance(s, ir.Assign)
-        and isinstance(s.type, ir.TileType)
-        and s.type.memref is not None
-        and s.type.memref.offset is not None
-        for s in ir.statements(function.body)
-    )
+    for s in ir.statements(function.body):
+        t = s.type if type(s) is ir.Assign else None
+        if type(t) is ir.TileType and t.memref is not None and t.memref.offset is not None:
+            return True
+    return False
 
 
 def is_tensor_level(module: ir.Module) -> bool:

@@ -416,6 +416,7 @@ class Scope:
     comments: tuple[str, ...] = field(default=(), compare=False)
 
 
+_FLAT = frozenset({Assign, Evaluate, Yield, Return, Jump})  # without a body
 Stmt = Assign | Evaluate | Yield | For | While | If | Return | Jump | Scope
 
 
@@ -469,6 +470,8 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement below `body`, outer before inner, in source order."""
     for stmt in body:
         yield stmt
+        if type(stmt) in _FLAT:
+            continue
         match stmt:
             case For() | While() | Scope():
                 yield from statements(stmt.body)

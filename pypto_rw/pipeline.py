@@ -46,11 +46,13 @@ def legalize(module: ir.Module, task: Task) -> ir.Module:
         from pypto_rw.front.stages import legal
 
         module = legal(module, task.engine, filename=task.filename, source=task.source)
-    if not any(needs_plan(f) for f in module.functions):
+    unplanned = [needs_plan(f) for f in module.functions]
+    if not any(unplanned):
         return module
     from pypto_rw.simplify import simplify as simplified
 
-    return replace(module, functions=tuple(simplified(f) if needs_plan(f) else f for f in module.functions))
+    functions = zip(module.functions, unplanned, strict=True)
+    return replace(module, functions=tuple(simplified(f) if needed else f for f, needed in functions))
 
 
 def plan(module: ir.Module, task: Task) -> ir.Module:

@@ -18,6 +18,7 @@ from pypto_rw.syntax.constants import constant, folded
 
 T = TypeVar("T")
 _FOLDED = frozenset({"+", "-", "*", "//", "%"})
+_WHOLE = NO_TREES | {ir.Name}
 _TYPE_PARTS = frozenset({"MemRef", "TensorView", "TileView"})  # the parser puts these into types
 
 
@@ -73,6 +74,8 @@ def folded_indices(tree: T) -> T:
     """`tree` with the arithmetic of bare integers done: `[64 // 4, N]` is `[16, N]`."""
     node: Any = tree
     kind = type(node)
+    if (kind is ir.Assign or kind is ir.Evaluate) and _folds_nothing(node):
+        return tree
     if kind is tuple:
         items = tuple([item if type(item) in NO_TREES else folded_indices(item) for item in node])
         return tree if all(map(is_, items, node)) else items  # type: ignore[return-value]
@@ -88,6 +91,17 @@ def folded_indices(tree: T) -> T:
     if kind is ir.Binary and node.op in _FOLDED and _bare(node.left) and _bare(node.right):
         return folded(node)  # type: ignore[return-value]
     return node  # type: ignore[no-any-return]
+
+
+def _folds_nothing(stmt: ir.Assign | ir.Evaluate) -> bool:
+    """Whether a statement is a call without a type, with variables, constants and lists of them as arguments."""
+    call = stmt.value
+    if not isinstance(call, ir.Call) or call.attrs or (isinstance(stmt, ir.Assign) and stmt.type is not None):
+        return False
+    for a in (*call.args, *[a for _, a in call.kwargs]) if call.kwargs else call.args:
+        if type(a) not in _WHOLE and not (isinstance(a, ir.Tuple) and _WHOLE.issuperset(map(type, a.items))):
+            return False
+    return True
 
 
 def _bare(expr: ir.Expr) -> bool:

@@ -27,11 +27,9 @@ def with_needed_parameters(function: ir.Function, rulebook: Rulebook, target: st
     """`function` with the parameters that its ops need on the target: `(needs-parameter op target name)`."""
     names = {p.name for p in function.params}
     params = list(function.params)
-    for stmt in ir.statements(function.body):
-        value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        if not isinstance(value, ir.Call):
-            continue
-        signature = rulebook.signature(full_name(value.callee, rulebook))
+    values = (s.value for s in ir.statements(function.body) if type(s) is ir.Assign or type(s) is ir.Evaluate)
+    for callee in dict.fromkeys([v.callee for v in values if type(v) is ir.Call]):
+        signature = rulebook.signature(full_name(callee, rulebook))
         needs = signature.trait("needs-parameter") if signature else None
         if needs is not None and needs[0] == target and needs[1] not in names:
             names.add(needs[1])
@@ -50,7 +48,8 @@ def dispatched(function: ir.Function, engine: Engine, surroundings: Surroundings
     if split:
         return halved(function, engine, surroundings, split)
     calls = (s.value for s in ir.statements(function.body) if isinstance(s, ir.Assign | ir.Evaluate))
-    signatures = (rulebook.signature(c.callee) for c in calls if isinstance(c, ir.Call))
+    callees = dict.fromkeys([c.callee for c in calls if isinstance(c, ir.Call)])
+    signatures = map(rulebook.signature, callees)
     opens = any((s.trait("needs-parameter") or ("",))[0] == target for s in signatures if s is not None)
     return _Lanes(function, rulebook).function() if opens else function
 

@@ -50,13 +50,13 @@ class Walked(NamedTuple):
 
 
 class Replay:
-    """The calls of one function."""
+    """The calls of one function; of one that is not `plain` every call is walked."""
 
-    def __init__(self, walker: Walker) -> None:
+    def __init__(self, walker: Walker, *, plain: bool) -> None:
         self.walker = walker
         self.kinds = Kinds.of(walker.engine, "walk")
         self.keys = Keys(self.kinds, walker.values)
-        self.plain = walker.engine.watch is None
+        self.plain = plain
 
     def statement(self, stmt: ir.Assign | ir.Evaluate, out: list[Node]) -> None:
         """Appends the node of a call, or what a walk gives for one whose kind is not known."""
@@ -154,6 +154,8 @@ class Replay:
         value = walker.values.get(name) if name is not None else None
         if node.instance.result != name or (value is None) != (name is None):
             return None  # the name of a call for its effect
+        if name in walker.tiles.redirected:
+            return None
         sources = self._sources(call, signature, node.instance, value, names, offsets)
         if sources is None:
             return None

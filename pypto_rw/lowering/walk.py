@@ -61,11 +61,11 @@ class Walker:
         *,
         addresses: bool,
         filename: str,
-        place: Callable[[str, ir.Type], ir.Type] = lambda name, t: t,
+        place: Callable[[str, ir.Type], ir.Type] | None = None,
         surroundings: Surroundings | None = None,
         marks: bool = False,
     ) -> None:
-        self.place = place
+        self.place = place or (lambda name, t: t)
         self.marks = marks
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
         self.values = Scoped()
@@ -74,7 +74,7 @@ class Walker:
             engine, self.values.get, addresses=addresses, surroundings=surroundings or Surroundings(function)
         )
         self.tiles = Tiles(function, self.shaper, self.values, addresses)
-        self.replay = Replay(self)
+        self.replay = Replay(self, plain=place is None and engine.watch is None)
         self._loops: Loops | None = None
         self._branches: Branches | None = None
         self.used: set[str] = set()

@@ -17,6 +17,8 @@ from pypto_rw.records import dataclass
 
 def retarget_carried(tree: Tree) -> None:
     """Move yielded tiles into their loop's memory; views follow a moved parent."""
+    if tree.straight:
+        return
     retargeter = _Retargeter(tree)
     retargeter.visit(tree.body)
     _apply(tree.body, retargeter.moved)

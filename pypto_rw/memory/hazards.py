@@ -40,6 +40,9 @@ def apart(tree: Tree, intervals: list[Interval]) -> list[set[int]]:
     number = {i.base: k for k, i in enumerate(intervals)}
     found: list[set[int]] = [set() for _ in intervals]
     for step in steps(tree.body):
+        op = step.op
+        if not step.elements and (op is None or (op.apart == () and not op.narrower)):
+            continue
         results = step.elements or ([step.target] if step.target is not None else [])
         for k, result in enumerate(results):
             for x in (*forbidden(step), *results[:k]):  # one call writes all elements of its result

@@ -19,6 +19,8 @@ def fold_copies(tree: Tree) -> None:
     """A plain copy lives where its source lives, what a loop carries and its result where the initial value lives.
 
     Views of what has moved, and what is written in place over it, go with it."""
+    if tree.straight and not any(v.home.copied for v in tree.tiles() if isinstance(v.home, Step)):
+        return
     _fold(tree.body, {})
 
 
@@ -70,8 +72,8 @@ def join_accumulators(tree: Tree) -> None:
     """Where one branch adds onto an accumulator in place and the other starts a new one, start it in the same memory.
 
     Refused: a start that cannot be there."""
-    touches = Touches(tree)
-    _join(tree, tree.body, touches)
+    if not tree.straight:
+        _join(tree, tree.body, Touches(tree))
 
 
 def _join(tree: Tree, block: Block, touches: Touches) -> None:
@@ -132,7 +134,8 @@ def settle(tree: Tree, *, branches: bool) -> None:
     """Insert moves so that what a block yields is where its loop or `if` expects it. Inner blocks first.
 
     `branches`: for the results of an `if` as well (the assembler's planner copies those itself)."""
-    _settle(tree, tree.body, branches)
+    if not tree.straight:
+        _settle(tree, tree.body, branches)
 
 
 def _settle(tree: Tree, block: Block, branches: bool) -> None:

@@ -21,6 +21,8 @@ def keep_needed(tree: Tree, *, merged: bool) -> bool:
 
     `merged`: also where a branch passes on a loop-carried tile (the assembler's planner copies such a tile itself).
     Memories must be assigned, and must be assigned anew after a move was inserted."""
+    if tree.straight:
+        return False
     keeper = _Keeper(tree, merged=merged)
     keeper.branches(tree.body)
     if not keeper.inserted:  # a merge that got memory of its own may be what a loop starts from

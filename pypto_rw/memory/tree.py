@@ -16,6 +16,7 @@ from pypto_rw.scalars import names_in
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.values import Refused
 
+_NAMING = (ir.Name, ir.Tuple, ir.Binary, ir.Unary, ir.Cast, ir.Item, ir.Call)  # what may name variables
 ZERO = ir.Int(0, ir.DType.INT64)
 
 
@@ -63,8 +64,9 @@ class Variable:
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """A statement without a body. `operands`: the variables passed by position, None for anything else;
-    `arguments`: the variables by parameter name; `reads`: every variable it names; `copied`: x of `y = x`."""
+    """A statement without a body. `operands`: the variables passed by position, None for anything else; `arguments`:
+    the variables by parameter name, where the op gives a view, writes in place or reserves; `expressions`: all there;
+    `reads`: every variable it names; `copied`: x of `y = x`."""
 
     stmt: ir.Stmt
     reads: tuple[Variable, ...]
@@ -127,7 +129,7 @@ class Branch:
 class Tree:
     """A function. `variables` in the order of definition (but for inserted moves); `names` are taken;
     `allocations`: name -> (space, bytes, declared) in order, filled in with the memories; `rebound`: tiles that are
-    assigned in a loop or branch under a name from outside it."""
+    assigned in a loop or branch under a name from outside it; `straight`: there is neither loop nor branch."""
 
     function: ir.Function
     parameters: list[Variable]
@@ -136,6 +138,7 @@ class Tree:
     names: set[str]
     facts: Facts
     rebound: list[Variable] = field(default_factory=list)
+    straight: bool = False
     allocations: dict[str, tuple[ir.Space, int, bool]] = field(default_factory=dict)
     next: int = 0
 
@@ -150,7 +153,7 @@ def build(function: ir.Function, facts: Facts) -> Tree:
     parameters = [builder.define(p.name, p.type, "parameter", None) for p in function.params]
     body = builder.block(function.body)
     names = {v.name for v in builder.variables}
-    return Tree(function, parameters, body, builder.variables, names, facts, builder.rebound)
+    return Tree(function, parameters, body, builder.variables, names, facts, builder.rebound, builder.straight)
 
 
 class _Builder:
@@ -159,20 +162,22 @@ class _Builder:
         self.names: dict[str, Variable] = {}
         self.journal: list[dict[str, Variable | None]] = []
         self.variables: list[Variable] = []
+        self.straight = True
         self.rebound: list[Variable] = []
 
     def define(
         self, name: str, type_: ir.Type | None, role: str, home: Step | Loop | Branch | None, position: int = 0
     ) -> Variable:
-        declared = None
-        if isinstance(type_, ir.TileType) and type_.memref is not None:
-            declared = type_.memref
-        variable = Variable(name, type_, role, home, position, declared=declared)
+        declared = type_.memref if isinstance(type_, ir.TileType) else None
+        variable = Variable(name, type_, role, home, position, None, declared)
         self.variables.append(variable)
-        outer = self.names.get(name)
-        if role == "assigned" and self.journal and name not in self.journal[-1] and outer is not None and outer.tile:
-            self.rebound.append(variable)
-        self._bind(name, variable)
+        if self.journal:
+            outer = self.names.get(name)
+            if role == "assigned" and name not in self.journal[-1] and outer is not None and outer.tile:
+                self.rebound.append(variable)
+            self._bind(name, variable)
+        else:
+            self.names[name] = variable
         return variable
 
     def _bind(self, name: str, variable: Variable) -> None:
@@ -222,25 +227,46 @@ class _Builder:
                 return Step(stmt, self._reads(*stmt.values))
             case _:
                 return Step(stmt, ())
-        step = Step(stmt, self._reads(value))
         if isinstance(value, ir.Call):
-            step.call = value
-            step.op = self.facts.op(value.callee)
-            step.operands = tuple(self._named(a) for a in value.args)
-            self._arguments(step)
+            step = self._called(stmt, value)
         elif isinstance(value, ir.Name):
+            step = Step(stmt, self._reads(value))
             step.copied = self._named(value)
         elif isinstance(value, ir.Item) and isinstance(stmt, ir.Assign):
+            step = Step(stmt, self._reads(value))
             tuple_ = self._named(value.value)
             if tuple_ is not None and isinstance(tuple_.home, Step):
                 step.target = self.define(stmt.targets[0], stmt.type, "assigned", step)
                 tuple_.home.elements.append(step.target)
                 return step
+        else:
+            step = Step(stmt, self._reads(value))
         if isinstance(stmt, ir.Assign) and len(stmt.targets) == 1:
             type_ = stmt.type
             if type_ is None and step.copied is not None:
                 type_ = step.copied.type
             step.target = self.define(stmt.targets[0], type_, "assigned", step)
+        return step
+
+    def _called(self, stmt: ir.Assign | ir.Evaluate, call: ir.Call) -> Step:
+        """A call; what variables it names, in order, and which of them are operands."""
+        names = self.names
+        operands: list[Variable | None] = []
+        found: dict[Variable, None] = {}
+        for a in call.args:
+            v = names.get(a.id) if isinstance(a, ir.Name) else None
+            operands.append(v)
+            if v is not None:
+                found[v] = None
+            elif isinstance(a, _NAMING) and not isinstance(a, ir.Name):
+                found.update(dict.fromkeys(self._reads(a)))
+        for _, a in call.kwargs:
+            if isinstance(a, _NAMING):
+                found.update(dict.fromkeys(self._reads(a)))
+        op = self.facts.op(call.callee)
+        step = Step(stmt, tuple(found), None, call, op, tuple(operands))
+        if op is not None and (op.inherits or op.updates or op.window or op.reserves):
+            self._arguments(step)
         return step
 
     def _arguments(self, step: Step) -> None:
@@ -254,6 +280,7 @@ class _Builder:
         step.arguments = {n: v for n, e in step.expressions.items() if (v := self._named(e)) is not None}
 
     def _loop(self, stmt: ir.For | ir.While) -> Loop:
+        self.straight = False
         initial = [self._named(e) for e in stmt.initial]
         loop = Loop(stmt, [], initial, self._reads(*stmt.initial), Block([]), [])
         self._enter()
@@ -272,6 +299,7 @@ class _Builder:
         return loop
 
     def _branch(self, stmt: ir.If) -> Branch:
+        self.straight = False
         branch = Branch(stmt, self._reads(stmt.condition), Block([]), None, [])
         self._enter()
         branch.then = self.block(stmt.body)

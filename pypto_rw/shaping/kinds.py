@@ -40,8 +40,10 @@ class Kinds:
     def of(engine: Engine, stage: str) -> Kinds:
         """Those of an engine, which forgets them with its shapes."""
         found = engine.remembered.get(stage)
-        if not isinstance(found, Kinds) or len(found.made) + len(found._by_id) + len(found._values) > _MOST:
+        if not isinstance(found, Kinds) or len(found.made) + len(found._types) + len(found._values) > _MOST:
             found = engine.remembered[stage] = Kinds()
+        if len(found._by_id) > _MOST:
+            found._by_id.clear()
         return found
 
     def type(self, t: ir.Type | None) -> int:
@@ -111,11 +113,20 @@ class Keys:
         for other in self.kinds.variables.get(written, ()):
             if not part(ir.Name(other), out, places):
                 return None
+        numbers, values, names = self.numbers, self.values, self.names
         for k, a in enumerate(call.args):
-            if type(a) is ir.Tuple and (callee, k) not in exact:
+            if isinstance(a, ir.Name):
+                name = a.id
+                known = numbers.get(name)
+                if known is not None and known[0] is values.get(name) and known[1] is not None and not known[2]:
+                    place = known[0].place
+                    out += known[1], places.setdefault(name if place is None else place[2], len(places))
+                    names.append(name)
+                    continue
+            if isinstance(a, ir.Tuple) and (callee, k) not in exact:
                 out.append("[")
                 for item in a.items:
-                    if type(item) is ir.Int and item.dtype is _INDEX and 0 <= item.value < _LARGEST:
+                    if isinstance(item, ir.Int) and item.dtype is _INDEX and 0 <= item.value < _LARGEST:
                         out.append("#")
                         offsets.append(item.value)
                     elif not part(item, out, places):
