@@ -36,6 +36,14 @@ def expanded(module: ir.Module, *, filename: str, source: str = "") -> ir.Module
     return replace(module, functions=tuple(functions))
 
 
+def opened(module: ir.Module, *, filename: str, source: str = "") -> ir.Module:
+    """`module` without distributed ops on whole tensors and with a context for each window; itself if it is so."""
+    if any(map(composite, module.functions)):
+        return expanded(module, filename=filename, source=source)
+    made = tuple(map(with_contexts, module.functions))
+    return module if made == module.functions else replace(module, functions=made)
+
+
 def with_contexts(function: ir.Function) -> ir.Function:
     """`function` with a communication context for each window, if it has windows and no context at all."""
     windows, contexts = windows_and_contexts(function)

@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from pypto_rw import CompileError, ir, lower
+from pypto_rw.options import Options
 from pypto_rw.pipeline import Task, run
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook
@@ -35,12 +36,9 @@ def module(
     source: str, until: str, *, target: str = "a2a3", planner: str = "pypto", reference: bool = False
 ) -> ir.Module:
     """The module after a stage."""
-    facts = (
-        "(no-addresses)" if planner == "ptoas" else "(addresses)",
-        "(as-reference)" if reference else "(as-specified)",
-    )
-    engine = Engine(Rulebook(), target=target, facts=facts)
-    return run(parse(source, filename="kernel.pyir"), Task(engine, target, planner, "kernel.pyir", source), until=until)
+    options = Options.of(filename="kernel.pyir", target=target, planner=planner, reference=reference)
+    engine = Engine(Rulebook(), target=target, facts=options.facts)
+    return run(parse(source, filename="kernel.pyir"), Task(engine, options, source), until=until)
 
 
 def body(source: str, until: str, *, target: str = "a2a3", reference: bool = False) -> str:
