@@ -106,21 +106,17 @@ def _clash(files: Sequence[str], options: argparse.Namespace) -> str | None:
     """A file that would be written over a kernel or over another text, if there is such."""
     if options.output in (None, "-"):
         return None
-    written = [
-        options.output,
-        options.depfile,
-        *(os.path.join(options.output, _output_name(f, options)) for f in files),
-    ]
-    for path in written:
+    outputs = {file: _output_name(file, options) for file in files}
+    for path in (options.output, options.depfile, *(os.path.join(options.output, o) for o in outputs.values())):
         if (message := over_input(path, files)) is not None:
             return message
     if len(files) < 2:
         return None
     first: dict[str, str] = {}
-    for file in files:
-        other = first.setdefault(_output_name(file, options), file)
+    for file, output in outputs.items():
+        other = first.setdefault(output, file)
         if other != file:
-            return f"{other} and {file} would both become {_output_name(file, options)} in {options.output}"
+            return f"{other} and {file} would both become {output} in {options.output}"
     return None
 
 
