@@ -75,7 +75,8 @@ class Lexer:
 
     `comments` collects the comment lines above a statement, by the statement's line. `previous` and
     `current` are the last two tokens given out, for error messages. `ready` may read a whole one-line
-    statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter."""
+    statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter,
+    and `head` a line `@…` or `def …:`, as a token."""
 
     def __init__(
         self,
@@ -84,6 +85,7 @@ class Lexer:
         comments: dict[int, tuple[str, ...]],
         ready: Callable[[str, int], object] | None = None,
         annotation: Callable[[str], object] | None = None,
+        head: Callable[[str, str, int], Token | None] | None = None,
     ) -> None:
         self.lines = lines
         self.comments = comments
@@ -93,6 +95,7 @@ class Lexer:
         self._lexicon = lexicon
         self._ready = ready
         self._annotation = annotation
+        self._head = head
         self._line = 0  # index into `lines`
         self._start = 0  # that of the first line of the statement
         self._running: Iterator[Token] = iter(())
@@ -128,7 +131,7 @@ class Lexer:
             pass
 
     def _tokens(self) -> Iterator[Token]:
-        lines, count, ready = self.lines, len(self.lines), self._ready
+        lines, count, ready, head = self.lines, len(self.lines), self._ready, self._head
         indents = [""]
         pending: list[str] = []
         while self._line < count:
@@ -149,6 +152,12 @@ class Lexer:
                 self.comments[number] = tuple(map(_comment, pending))
                 pending.clear()
             if ready is not None:
+                if body[0] in "@d" and head is not None and (token := head(text, body, number)) is not None:
+                    self._line = number
+                    yield token
+                    if token.type == "HEAD":
+                        yield Token("NEWLINE", "", "", number, len(text) + 1, len(text) + 1)
+                    continue
                 statement = ready(text, number)
                 if statement is not None:
                     self._line = number
