@@ -46,8 +46,8 @@ def unit_findings(
 def calls(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Call]:
     """Every call that is a statement or the right side of one, in the order of the text."""
     for stmt in ir.statements(body):
-        if isinstance(stmt, ir.Assign | ir.Evaluate) and isinstance(stmt.value, ir.Call):
-            yield stmt.value
+        if (call := ir.called(stmt)) is not None:
+            yield call
 
 
 def taking_part(body: tuple[ir.Stmt, ...], rulebook: Rulebook) -> Ops:

@@ -213,9 +213,9 @@ class _Pipelines:
 
     def _accesses(self, stmt: ir.Stmt) -> tuple[str, str]:
         """The tensor that a statement loads from and the one that it stores into, "" for none."""
-        call = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        signature = self.rulebook.signature(call.callee) if isinstance(call, ir.Call) else None
-        if not isinstance(call, ir.Call) or signature is None:
+        call = ir.called(stmt)
+        signature = self.rulebook.signature(call.callee) if call is not None else None
+        if call is None or signature is None:
             return "", ""
         if call.callee == "tile.load":
             return self._root(call.args[0]), ""
