@@ -7,11 +7,12 @@ an extent (an index) is not read: the rules of the op have checked it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pypto_rw import cache
 from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.rewriting.template import mnemonic
 
 _NAME = re.compile(r"%[\w.$]+")
 _DECLARES = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile", "pto.subview"})
@@ -21,11 +22,6 @@ _LOCAL = frozenset({"pto.set_ffts", "pto.aic_initialize_pipe", "pto.aiv_initiali
 
 # Instructions that were found good: the identity of a template, which is kept alive, and what `Printed.known` says.
 Sound = dict[tuple[int, tuple[Any, ...]], Sequence[Any]]
-
-
-def _mnemonic(text: str) -> str:
-    """The instruction of a line."""
-    return (text.partition(" = ")[2] if text[0] == "%" else text).partition(" ")[0].partition("(")[0].strip('"')
 
 
 class Place:
@@ -42,7 +38,7 @@ class Printed:
 
     `known` tells it from other lines of its template; a constant has no template."""
 
-    __slots__ = ("cut", "known", "name", "names", "numbers", "place", "template", "text", "types")
+    __slots__ = ("_types", "cut", "known", "name", "names", "numbers", "place", "template", "text")
 
     def __init__(
         self,
@@ -58,15 +54,21 @@ class Printed:
         cut: dict[str, int] | None = None,
     ) -> None:
         self.text, self.name, self.place, self.names = text, name, place, names
-        self.types = {n: t for n, t in zip(names, types, strict=False) if t is not None}
+        self._types = types  # one a name, and what else the caller has behind them
         self.template, self.known = template, known
         self.numbers, self.cut = numbers or {}, cut or {}
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Types of the names that had one."""
+        return {n: t for n, t in zip(self.names, self._types, strict=False) if t is not None}
 
     def key(self) -> tuple[object, ...]:
         """The instruction without its names, as another process would see it."""
         order: dict[str, int] = {}
         text = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", self.text)
-        return text, *((self.types.get(n), self.numbers.get(n), self.cut.get(n)) for n in order)
+        types = self.types
+        return text, *((types.get(n), self.numbers.get(n), self.cut.get(n)) for n in order)
 
     def remember(self, sound: Sound) -> None:
         """Note that the assembler takes it, if that depends on nothing outside it."""
@@ -82,7 +84,7 @@ class Distinct:
         self.first: list[Printed] = []
         self.tiles: dict[str, Place] = {}  # where each tile is declared
         self.settled: set[int] = set()  # templates of which one line tells all: a shape fixes types and handles
-        self._seen: dict[int, tuple[str, set[tuple[Any, ...]]]] = {}  # by template: its instruction, what was noted
+        self._seen: dict[int, set[tuple[Any, ...]]] = {}  # by template, what was noted
         self._cut: dict[str, int] = {}
 
     def note(
@@ -106,15 +108,16 @@ class Distinct:
         if self._cut:
             self.settled.clear()
             key = (*key, *map(self._cut.get, names))
-        found = self._seen.get(id(template))
-        if found is None:
-            found = self._seen[id(template)] = (_mnemonic(text), set())
-            declares = found[0] in _DECLARES
+        name: str = template[5]
+        seen = self._seen.get(id(template))
+        if seen is None:
+            seen = self._seen[id(template)] = set()
             # The addresses of a function are constants before its first line.
-            settles = not any(type_ == "i64" for type_ in map(types.get, numbers)) if self.planned else False
-            if not (numbered or self._cut or (declares and (found[0] == "pto.subview" or not settles))):
+            settles = name not in _DECLARES or (
+                name != "pto.subview" and self.planned and not _addresses(types, numbers)
+            )
+            if settles and not (numbered or self._cut):
                 self.settled.add(id(template))
-        name, seen = found
         if key not in seen:
             seen.add(key)
             read = {n: numbers[n][0] for n in names if n in numbers} if numbered else None
@@ -133,7 +136,11 @@ class Distinct:
 
     def constant(self, text: str, place: Place, name: str, type_: str) -> None:
         """A constant that rules look at."""
-        self.first.append(Printed(text, _mnemonic(text), place, (name,), (type_,)))
+        self.first.append(Printed(text, mnemonic(text), place, (name,), (type_,)))
+
+
+def _addresses(types: Mapping[str, str], numbers: Iterable[str]) -> bool:
+    return any(types.get(name) == "i64" for name in numbers)
 
 
 class PrintedFunction:

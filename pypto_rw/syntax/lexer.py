@@ -73,8 +73,7 @@ _UNSUPPORTED = {
 class Lexer:
     """Reads `lines` once, from the first to the last.
 
-    `comments` collects the comment lines above a statement, by the statement's line. `previous` and
-    `current` are the last two tokens given out, for error messages. `ready` may read a whole one-line
+    `comments` collects the comment lines above a statement, by the statement's line. `ready` may read a whole one-line
     statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter,
     and `head` a line `@…` or `def …:`, as a token."""
 
@@ -90,8 +89,6 @@ class Lexer:
         self.lines = lines
         self.comments = comments
         self.brackets: list[Token] = []
-        self.previous: Token | None = None
-        self.current: Token | None = None
         self._lexicon = lexicon
         self._ready = ready
         self._annotation = annotation
@@ -103,12 +100,10 @@ class Lexer:
 
     def __iter__(self) -> Iterator[Token]:
         self._running = self._tokens()
-        for token in self._running:
-            self.previous, self.current = self.current, token
-            yield token
+        return self._running
 
     def statement(self) -> list[Token]:
-        """The tokens of the statement `current` belongs to, as far as they can be read."""
+        """The tokens of the statement that the last token belongs to, as far as they can be read."""
         again = Lexer(self.lines, self._lexicon, {})
         again._line = self._start
         text = self.lines[self._start]

@@ -44,7 +44,7 @@ _READ_BEFORE = frozenset(["READY", "KNOWN", "DECORATOR", "HEAD"])  # tokens that
 
 def explain(error: Unexpected, lexer: Lexer) -> Refusal:
     """The refusal for the token the grammar could not take."""
-    token, expected, before = error.token, error.expected - _READ_BEFORE, lexer.previous
+    token, expected, before = error.token, error.expected - _READ_BEFORE, error.before
     words = lexer.statement()
     first = words[0].text if words else ""
     layout = _layout(token, expected, before, lexer)
