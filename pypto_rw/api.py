@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
+    from pypto_rw.inspection import Inspection
     from pypto_rw.options import Given
     from pypto_rw.wrapper import Built
 
@@ -50,22 +51,48 @@ class Staged:
     rulebook: Rulebook
 
 
-def lower(source: str, **given: Unpack[Given]) -> Lowered:
+def lower(
+    source: str,
+    *,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    ptoas: str = "0.57",
+    reference: bool = False,
+    loc: bool = True,
+    rules: Sequence[str | Path] = (),
+    functions: Sequence[str] | None = None,
+    assembler_checks: bool = True,
+    emit_tile_addr: bool | None = None,
+    inspection: Inspection | None = None,
+) -> Lowered:
     """Lower textual PyPTO IR to PTO-ISA MLIR.
 
-    `source` is the text of one `.pyir` file; `filename` (`"<string>"`) names it in diagnostics and locations. `target`
-    is `"a2a3"` (if left out) or `"a5"` (or a synonym), `planner` `"pypto"` (if left out), `"dsa_rp"` or `"ptoas"` (no
-    addresses), `ptoas` the assembler's version the text is for, `"0.57"` (if left out) or `"0.60"`. `reference`
-    (False) prints what the reference build prints. `loc` (True) puts source places on op lines. `rules` are folders
-    searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
+    `source` is the text of one `.pyir` file; `filename` names it in diagnostics and locations. `target` is `a2a3`
+    or `a5` (or a synonym), `planner` `pypto`, `dsa_rp` or `ptoas` (no addresses), `ptoas` the assembler's version the
+    text is for. `reference` prints what the reference build prints. `loc` puts source places on op lines. `rules` are
+    folders searched before the built-in rules. `functions` limits the output to these. `emit_tile_addr` says whether
     `pto.alloc_tile` carries an address; None: as the planner has it, that is with `pypto` and `dsa_rp`.
-    `assembler_checks` (True) puts what the assembler would refuse into the result's diagnostics, as warnings.
+    `assembler_checks` puts what the assembler would refuse into the result's diagnostics, as warnings.
     `inspection` says which rules take part and is shown what they do; nothing of such a run is kept.
 
     Raises CompileError for an input that is refused, ValueError for an option out of range, InternalError for a fault
     of the compiler itself. Source: design §6.
     """
-    return lowered(source, Options.of(**given))
+    options = Options.of(
+        filename=filename,
+        target=target,
+        planner=planner,
+        ptoas=ptoas,
+        reference=reference,
+        loc=loc,
+        rules=rules,
+        functions=functions,
+        assembler_checks=assembler_checks,
+        emit_tile_addr=emit_tile_addr,
+        inspection=inspection,
+    )
+    return lowered(source, options)
 
 
 def lowered(source: str, options: Options) -> Lowered:
@@ -244,12 +271,37 @@ def _accepted(module: ir.Module, options: Options, source: str) -> str:
     return done.mlir
 
 
-def check(source: str, **given: Unpack[Given]) -> tuple[Diagnostic, ...]:
+def check(
+    source: str,
+    *,
+    filename: str = "<string>",
+    target: str = "a2a3",
+    planner: str = "pypto",
+    ptoas: str = "0.57",
+    reference: bool = False,
+    loc: bool = True,
+    rules: Sequence[str | Path] = (),
+    functions: Sequence[str] | None = None,
+    assembler_checks: bool = True,
+    emit_tile_addr: bool | None = None,
+    inspection: Inspection | None = None,
+) -> tuple[Diagnostic, ...]:
     """Every diagnostic of `source`, errors included; arguments as for `lower`. What the assembler would refuse is an
     error here, and so is what the verifier finds in the text: tiles that overlap or leave their memory, windows outside
     their tensor or tile, tiles read before they are written. Raises nothing for a refused input."""
-    given["loc"] = True  # places lead the verifier's findings back to the author's lines
-    options = Options.of(**given)
+    options = Options.of(
+        filename=filename,
+        target=target,
+        planner=planner,
+        ptoas=ptoas,
+        reference=reference,
+        loc=True,  # places lead the verifier's findings back to the author's lines, whatever `loc` says
+        rules=rules,
+        functions=functions,
+        assembler_checks=assembler_checks,
+        emit_tile_addr=emit_tile_addr,
+        inspection=inspection,
+    )
     try:
         done = lowered(source, options)
     except CompileError as error:
