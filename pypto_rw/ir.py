@@ -416,6 +416,7 @@ class Scope:
     comments: tuple[str, ...] = field(default=(), compare=False)
 
 
+_VALUED = (Assign, Evaluate)
 _FLAT = frozenset({Assign, Evaluate, Yield, Return, Jump})  # without a body
 Stmt = Assign | Evaluate | Yield | For | While | If | Return | Jump | Scope
 
@@ -468,7 +469,7 @@ class Module:
 
 def called(stmt: Stmt) -> Call | None:
     """The call that a statement is, or whose result it names."""
-    value = stmt.value if isinstance(stmt, Assign | Evaluate) else None
+    value = stmt.value if isinstance(stmt, _VALUED) else None
     return value if isinstance(value, Call) else None
 
 

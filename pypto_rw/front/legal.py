@@ -172,7 +172,7 @@ class Legalizer:
         if isinstance(stmt, ir.Evaluate):
             out.append(stmt if new is call else ir.Evaluate(new, stmt.span, stmt.comments))
             return
-        self.values[stmt.targets[0]] = self.replay.result(stmt.targets[0], new, made)
+        self.replay.result(stmt.targets[0], new, made)
         same = new is call and made.type is stmt.type
         out.append(stmt if same else ir.Assign(stmt.targets, made.type, new, stmt.span, stmt.comments))
 

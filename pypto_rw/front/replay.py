@@ -17,7 +17,8 @@ _CONSTANTS = (ir.Int, ir.Float, ir.Str, ir.Symbol, ir.Bool)
 class Made(NamedTuple):
     """What calls of a kind become. `args`, `kwargs`: None where they stay, else for each the position of the argument
     that it was, or a new constant. `value` of the result: the same for all of them, or None for one whose place is
-    its own (`place` -1) or that of an argument. `most`: up to where the left out offsets may go."""
+    its own (`place` -1) or that of an argument. `most`: up to where the left out offsets may go; `known`: what the keys
+    of calls have of the result."""
 
     callee: str
     args: tuple[int | ir.Expr, ...] | None
@@ -27,6 +28,7 @@ class Made(NamedTuple):
     value: Value | None
     place: int
     most: tuple[int, ...]
+    known: tuple[int | None, tuple[str, ...]]
 
 
 class Replay:
@@ -72,16 +74,19 @@ class Replay:
             return call
         return ir.Call(made.callee, args, kwargs, (), call.span)
 
-    def result(self, name: str, call: ir.Call, made: Made) -> Value:
-        """What is known of the result `name` of the call that `made` is about."""
-        if made.value is not None:
-            return made.value
-        assert made.type is not None
-        if made.place < 0:
-            return Value(made.type, (name, name, name), made.origin)
-        source = (*call.args, *[a for _, a in call.kwargs])[made.place]
-        assert isinstance(source, ir.Name)
-        return Value(made.type, self.values[source.id].place, made.origin)
+    def result(self, name: str, call: ir.Call, made: Made) -> None:
+        """Notes what is known of the result `name` of the call that `made` is about."""
+        value = made.value
+        if value is None:
+            assert made.type is not None
+            place: tuple[object, object, object] | None = (name, name, name)
+            if made.place >= 0:
+                source = (*call.args, *[a for _, a in call.kwargs])[made.place]
+                assert isinstance(source, ir.Name)
+                place = self.values[source.id].place
+            value = Value(made.type, place, made.origin)
+        self.values[name] = value
+        self.keys.numbers[name] = (value, *made.known)
 
     def learn(self, key: Key, offsets: list[int], old: ir.Assign | ir.Evaluate, new: ir.Stmt) -> None:
         """Remember that `old`, which has that key and these left out offsets, became `new` alone."""
@@ -109,10 +114,14 @@ class Replay:
         same = args == list(range(count))
         same_keywords = kwargs == list(zip(names, range(count, len(before)), strict=True))
         value, place, origin = None, -1, "plain"
+        known: tuple[int | None, tuple[str, ...]] = (None, ())
         if isinstance(new, ir.Assign):
             name = new.targets[0]
             found = self.values.get(name)
-            if found is None or self.kinds.value(found) is None or found.constant is not None:
+            if found is None or found.constant is not None:
+                return
+            known = self.kinds.known(found)
+            if known[0] is None:
                 return
             if found != Value(found.type, found.place, found.origin):
                 return
@@ -135,6 +144,7 @@ class Replay:
             value,
             place,
             most,
+            known,
         )
 
     def _the_same(self, call: ir.Call, t: ir.Type | None, written: int, offsets: list[int]) -> bool:

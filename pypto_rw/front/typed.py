@@ -192,7 +192,7 @@ class Typer:
             return True
         name = stmt.targets[0]
         self.makers[name] = new
-        self.values[name] = self.replay.result(name, new, made)
+        self.replay.result(name, new, made)
         out.append(ir.Assign(stmt.targets, made.type, new, stmt.span, stmt.comments))
         return True
 

@@ -198,13 +198,13 @@ class _Templates:
         self.wanted: list[tuple[Instance, Span, str]] = []
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
-        if instance.template is not None:
-            return  # it was repeated: the rules have said all
         if instance.plain:
-            self.wanted.append((instance, span, function))
+            if instance.template is None:  # else it was repeated: the rules have said all
+                self.wanted.append((instance, span, function))
             return
         for nested in _nested(instance):
-            self.wanted.append((nested, span, function))
+            if nested.template is None:
+                self.wanted.append((nested, span, function))
 
     def finish(self, filename: str) -> Iterator[Diagnostic]:
         self.engine.rewrite([i.shape for i, _, _ in self.wanted])

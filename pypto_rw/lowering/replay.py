@@ -20,9 +20,16 @@ _NOT_HERE = ("no-view", "declares", "materialises")  # what these do is more tha
 _OWN = -1
 _ANY = (-WIDE, WIDE)
 
-Source = (
-    int | Operand
-)  # the number of a variable of the call, the complement of that of an offset, or what never varies
+
+class Nested(NamedTuple):
+    """An expression among the operands: its first instance, and where the operands of the others come from."""
+
+    first: Instance
+    operands: tuple[Source, ...]
+
+
+# The number of a variable of the call, the complement of that of an offset, an expression, or what never varies.
+Source = int | Nested | Operand
 
 
 class Walked(NamedTuple):
@@ -31,7 +38,8 @@ class Walked(NamedTuple):
 
     `place` is the result's without its handle, `handle` and `own` what stands for its handle in values and
     allocations: a variable's number, -1 for its own name, or something fixed. `root`, `shares`: numbers of variables,
-    or -1. `stores`: the variable that is written, and by what. `most`: up to where the left out offsets may go."""
+    or -1. `stores`: the variable that is written, and by what. `most`: up to where the left out offsets may go;
+    `known`: what the keys of calls have of the result."""
 
     call: Instance
     operands: tuple[Source, ...]
@@ -47,6 +55,7 @@ class Walked(NamedTuple):
     address: ir.Int | None
     stores: tuple[int, str] | None
     most: tuple[int, ...]
+    known: tuple[int | None, tuple[str, ...]] = (None, ())
 
 
 class Replay:
@@ -84,8 +93,8 @@ class Replay:
         """Whether the statement is as the first one of its kind; its node is appended then."""
         walker = self.walker
         values = walker.values
-        for value, most in zip(offsets, known.most, strict=True):
-            if value > most:
+        for offset, most in zip(offsets, known.most, strict=True):
+            if offset > most:
                 return False
         if known.stores is not None:
             at, by = known.stores
@@ -112,15 +121,16 @@ class Replay:
                 if known.address is not None:
                     walker.tiles.offsets.append(known.address)
             root = values[names[known.root]].root if known.root >= 0 else None
-            values[name] = Value(t, place, known.origin, None, None, _ANY, None, root)
+            values[name] = value = Value(t, place, known.origin, None, None, _ANY, None, root)
+            self.keys.numbers[name] = (value, *known.known)
             if alloc is not None:
                 alloc = Instance(alloc.shape, alloc.operands, (), name, alloc.template)
         walker.used.update(names)
         first = known.call
         instance = Instance(
             first.shape,
-            tuple([_filled(s, names, offsets) if type(s) is int else s for s in known.operands]),  # type: ignore[misc]
-            tuple([_filled(s, names, offsets) if type(s) is int else s for s in known.extents]),  # type: ignore[misc]
+            tuple([s if type(s) is Const else _filled(s, names, offsets) for s in known.operands]),
+            tuple([s if type(s) is Const else _filled(s, names, offsets) for s in known.extents]),
             name,
             first.template,
         )
@@ -207,6 +217,7 @@ class Replay:
             address,
             stores,
             most,
+            self.kinds.known(value),
         )
 
     def _kind_of_handle(self, handle: object, name: str, names: list[str], of_type: object) -> object:
@@ -262,10 +273,8 @@ class Replay:
 
         def source(operand: Operand, expr: ir.Expr | None) -> Source | None:
             if id(expr) in new:
-                return ~new[id(expr)] if isinstance(operand, Const) else None
-            if isinstance(operand, Var):
-                return names.index(operand.name) if operand.name in names else None
-            return operand if isinstance(operand, Const) else None
+                return ~new[id(expr)] if operand == Const(offsets[new[id(expr)]], "INDEX") else None
+            return _source(operand, names)
 
         found = [source(o, e) for o, e in zip(instance.operands, exprs, strict=True)]
         beyond = [source(o, e) for o, e in zip(instance.extents, extents, strict=True)]
@@ -274,5 +283,22 @@ class Replay:
         return tuple(s for s in found if s is not None), tuple(s for s in beyond if s is not None)
 
 
-def _filled(source: int, names: list[str], offsets: list[int]) -> Operand:
-    return Var(names[source]) if source >= 0 else Const(offsets[~source], "INDEX")
+def _source(operand: Operand, names: list[str]) -> Source | None:
+    """Where an operand without an offset comes from."""
+    if isinstance(operand, Var):
+        return names.index(operand.name) if operand.name in names else None
+    if isinstance(operand, Const):
+        return operand
+    found = [_source(o, names) for o in operand.operands]
+    if operand.extents or operand.result is not None or None in found:
+        return None
+    return Nested(operand, tuple(s for s in found if s is not None))
+
+
+def _filled(source: Source, names: list[str], offsets: list[int]) -> Operand:
+    if isinstance(source, int):
+        return Var(names[source]) if source >= 0 else Const(offsets[~source], "INDEX")
+    if isinstance(source, Nested):
+        operands = tuple([_filled(s, names, offsets) for s in source.operands])
+        return Instance(source.first.shape, operands, (), None, source.first.template)
+    return source

@@ -60,5 +60,8 @@ def plan_function(
     """One function, planned. Raises Refused."""
     with paused():
         tree = build(function, facts)
-        PLANNERS[planner](tree, notes if notes is not None else [])
-        return rebuild(tree)
+        try:
+            PLANNERS[planner](tree, notes if notes is not None else [])
+            return rebuild(tree)
+        finally:
+            tree.take_apart()

@@ -142,6 +142,11 @@ class Tree:
     allocations: dict[str, tuple[ir.Space, int, bool]] = field(default_factory=dict)
     next: int = 0
 
+    def take_apart(self) -> None:
+        """Leave no cycle to the garbage collector; the tree is of no use afterwards."""
+        for v in self.variables:
+            v.home = None
+
     def tiles(self) -> Iterator[Variable]:
         """Every tile variable, in the order of definition."""
         return (v for v in self.variables if isinstance(v.type, ir.TileType))

@@ -18,6 +18,7 @@ from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.values import Value
 
 Key = tuple[Any, ...]
+Known = tuple[Value, int | None, tuple[str, ...]]  # a value, its number, and the variables that its type names
 _MOST = 20_000  # kinds that are remembered
 _LARGEST = 2**31  # of an offset that is left out
 _INDEX = ir.DType.INDEX
@@ -59,6 +60,10 @@ class Kinds:
                 self.variables[number] = names
         return known[1]
 
+    def known(self, v: Value) -> tuple[int | None, tuple[str, ...]]:
+        """The number of a value, and the variables that its type names."""
+        return self.value(v), self.variables.get(self.type(v.type), ())
+
     def value(self, v: Value) -> int | None:
         """The number of all that is known of a value but its handle; None for a window."""
         if v.window is not None:
@@ -94,7 +99,7 @@ class Keys:
 
     def __init__(self, kinds: Kinds, values: Mapping[str, Value]) -> None:
         self.kinds, self.values = kinds, values
-        self.numbers: dict[str, tuple[Value, int | None, tuple[str, ...]]] = {}
+        self.numbers: dict[str, Known] = {}
         self.names: list[str] = []
         self.offsets: list[int] = []
 
@@ -151,8 +156,7 @@ class Keys:
             if known is None or known[0] is not value:
                 if value is None:
                     return False
-                own = self.kinds.variables.get(self.kinds.type(value.type), ())
-                known = self.numbers[name] = (value, self.kinds.value(value), own)
+                known = self.numbers[name] = (value, *self.kinds.known(value))
             if known[1] is None:
                 return False
             place = known[0].place

@@ -34,7 +34,10 @@ class Instance:
     @property
     def plain(self) -> bool:
         """Whether no operand is an expression of its own."""
-        return not any(isinstance(o, Instance) for o in (*self.operands, *self.extents))
+        for o in (*self.operands, *self.extents) if self.extents else self.operands:
+            if isinstance(o, Instance):
+                return False
+        return True
 
 
 Operand = Var | Const | Instance
