@@ -54,7 +54,7 @@ LIMITS = {
     "unrolled": (26, 7, 0, 30, 16, 12),
     "loops": (154, 8, 0, 30, 16, 12),
     "functions": (48, 25, 0, 30, 16, 42),
-    "distinct": (14, 301, 0, 25, 65, 398),
+    "distinct": (14, 301, 0, 25, 65, 400),
     "authored": (25, 7, 7, 36, 60, 25),
 }
 NAMES = ("lines parsed", "shapes", "questions", "rule files", "rulesets run", "calls spelled")

@@ -9,7 +9,7 @@ from pypto_rw.lowering.nodes import Do, Node
 from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shaping.arguments import bind
-from pypto_rw.shaping.kinds import Keys, Kinds, left_out, limits
+from pypto_rw.shaping.kinds import Key, Keys, Kinds, left_out, limits
 from pypto_rw.shaping.operands import Const, Instance, Operand, Var
 from pypto_rw.shaping.values import Value
 
@@ -69,10 +69,7 @@ class Replay:
 
     def statement(self, stmt: ir.Assign | ir.Evaluate, out: list[Node]) -> None:
         """Appends the node of a call, or what a walk gives for one whose kind is not known."""
-        call = stmt.value
-        key = None
-        if self.plain and isinstance(call, ir.Call):
-            key = self.keys.of(call, self.kinds.type(stmt.type) if isinstance(stmt, ir.Assign) else -1)
+        key = self._key(stmt)
         if key is None:
             self.walker.statement(stmt, out)
             return
@@ -83,9 +80,13 @@ class Replay:
         before = len(out)
         self.walker.statement(stmt, out)
         if known is None and len(out) == before + 1 and isinstance(node := out[-1], Do):
-            found = self._learned(stmt, node, names, offsets)
-            if found is not None:
-                self.kinds.made[key] = found
+            self._learn(stmt, node, key, names, offsets)
+
+    def _key(self, stmt: ir.Assign | ir.Evaluate) -> Key | None:
+        call = stmt.value
+        if not self.plain or not isinstance(call, ir.Call):
+            return None
+        return self.keys.of(call, self.kinds.type(stmt.type) if isinstance(stmt, ir.Assign) else -1)
 
     def _repeat(
         self, stmt: ir.Assign | ir.Evaluate, known: Walked, names: list[str], offsets: list[int], out: list[Node]
@@ -147,6 +148,14 @@ class Replay:
         return place[2] if place is not None else names[handle]
 
     # ------------------------------------------------------------------------------ learning
+
+    def _learn(self, stmt: ir.Assign | ir.Evaluate, node: Do, key: Key, names: list[str], offsets: list[int]) -> None:
+        exact = len(self.kinds.exact)
+        found = self._learned(stmt, node, names, offsets)
+        if found is not None:
+            self.kinds.made[key] = found
+        elif len(self.kinds.exact) > exact and (new := self._key(stmt)) is not None:  # an offset decides: now it counts
+            self._learn(stmt, node, new, self.keys.names, self.keys.offsets)
 
     def _learned(self, stmt: ir.Assign | ir.Evaluate, node: Do, names: list[str], offsets: list[int]) -> Walked | None:
         """What calls of the kind of `stmt` become, which became `node`; None where that is not the same for all."""
