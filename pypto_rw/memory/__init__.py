@@ -11,7 +11,7 @@ from pypto_rw import ir
 from pypto_rw.allocation import needs_plan
 from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic
-from pypto_rw.memory.facts import Facts
+from pypto_rw.memory.facts import Facts, facts_of
 from pypto_rw.memory.planners import PLANNERS
 from pypto_rw.memory.rebuild import rebuild
 from pypto_rw.memory.tree import build
@@ -35,7 +35,7 @@ def plan(
     `module` has the types and memory spaces of every tile. A function that has allocations already, or is no device
     function, stays as it is. `planner` is `pypto`, `dsa_rp` or `ptoas`, `target` `a2a3` or `a5`; `notes` receives
     warnings. Raises CompileError with the first refusal of each function. Source: memory-planning.md."""
-    facts = Facts(rulebook or Rulebook(), target)
+    facts = facts_of(rulebook or Rulebook(), target)
     refused: list[Diagnostic] = []
     functions = []
     found: list[Diagnostic] = []

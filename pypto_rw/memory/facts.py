@@ -103,6 +103,15 @@ class Facts:
         )
 
 
+def facts_of(rulebook: Rulebook, target: str) -> Facts:
+    """The facts of a rulebook and target, read out once."""
+    key = ("memory", target)
+    found = rulebook.read_out.get(key)
+    if not isinstance(found, Facts):
+        found = rulebook.read_out[key] = Facts(rulebook, target)
+    return found
+
+
 def in_l0(space: ir.Space | None) -> bool:
     """Whether a space is one of the cube's operand memories."""
     return space in _L0
