@@ -10,6 +10,7 @@ from textwrap import indent
 import pytest
 
 from pypto_rw import CompileError, api, lower
+from pypto_rw.pipeline import STAGES
 from pypto_rw.shaping import kinds
 from tests.bench.kernels import KERNELS
 
@@ -135,6 +136,22 @@ t = pl.load(x, [0, 0], [16, 64], valid_shape=[i, 64])
 u = pl.exp(t)
 v = pl.neg(u)
 pl.store(v, [0, 0], o)
+# a tile and itself
+t = pl.load(x, [0, 0], [16, 64])
+a = pl.add(t, t)
+u = pl.sub(a, a)
+pl.store(u, [0, 0], o)
+# a tile and another name of it
+t = pl.load(x, [0, 0], [16, 64])
+a = t
+u = pl.sub(t, a)
+pl.store(u, [0, 0], o)
+# a tile that was written in place
+t = pl.load(x, [0, 0], [16, 64])
+e = pl.load(x, [0, 0], [8, 64])
+a = pl.tile.assemble(t, e, [0, 0])
+u = pl.sub(a, t)
+pl.store(u, [0, 0], o)
 # no such name
 t = pl.load(x, [0, 0], [16, 64])
 u = pl.add(t, s)
@@ -163,9 +180,10 @@ def _said(text: str, planner: str) -> object:
     """All that the compiler says of a text."""
     try:
         done = lower(text, planner=planner)
+        stages = [api.stop_after(text, stage=stage, planner=planner).pyir for stage in STAGES]
     except CompileError as error:
         return error.diagnostics
-    return done.mlir, done.diagnostics
+    return done.mlir, done.diagnostics, stages
 
 
 @pytest.fixture

@@ -135,17 +135,10 @@ class Replay:
                 place = sources[0]
             if found.type is not type_ or not self._the_same(made_of, type_, key[1], offsets):
                 return
-        self.kinds.made[key] = Made(
-            made_of.callee,
-            None if same else tuple(a for a in args if a is not None),
-            None if same_keywords else tuple((n, a) for n, a in kwargs if a is not None),
-            type_,
-            origin,
-            value,
-            place,
-            most,
-            known,
-        )
+        new_args = None if same else tuple(a for a in args if a is not None)
+        new_kwargs = None if same_keywords else tuple((n, a) for n, a in kwargs if a is not None)
+        made = Made(made_of.callee, new_args, new_kwargs, type_, origin, value, place, most, known)
+        self.kinds.put(key, made)
 
     def _the_same(self, call: ir.Call, t: ir.Type | None, written: int, offsets: list[int]) -> bool:
         """Whether a type is that of every call of the kind: it names no variable and is not computed of an offset."""

@@ -153,7 +153,7 @@ class Replay:
         exact = len(self.kinds.exact)
         found = self._learned(stmt, node, names, offsets)
         if found is not None:
-            self.kinds.made[key] = found
+            self.kinds.put(key, found)
         elif len(self.kinds.exact) > exact and (new := self._key(stmt)) is not None:  # an offset decides: now it counts
             self._learn(stmt, node, new, self.keys.names, self.keys.offsets)
 
@@ -192,8 +192,8 @@ class Replay:
             return None
         if value != Value(t, value.place, value.origin, root=value.root):
             return None
-        roots = [k for k, n in enumerate(names) if value.root is not None and walker.values[n].root == value.root]
-        if value.root is not None and not roots:
+        root = self._root(call, signature, value, names)
+        if value.root is not None and root < 0:
             return None
         place, handle, own = None, None, None
         address = None
@@ -209,7 +209,10 @@ class Replay:
             else:
                 return None
             handle = self._kind_of_handle(value.place[2], name, names, of_type)
-            own = self._kind_of_handle(own, name, names, of_type) if own is not None else None
+            if own is not None:
+                own = self._kind_of_handle(own, name, names, of_type)
+                if own is None:
+                    return None
             if handle is None:
                 return None
         return Walked(
@@ -221,7 +224,7 @@ class Replay:
             value.origin,
             handle,
             own,
-            roots[0] if roots else -1,
+            root,
             shares,
             address,
             stores,
@@ -239,6 +242,14 @@ class Replay:
             if place is not None and place[2] == handle:
                 return k
         return None
+
+    def _root(self, call: ir.Call, signature: Signature, value: Value, names: list[str]) -> int:
+        """The variable whose memory a tensor is: the one that the call writes or looks at; -1 for none."""
+        trait = signature.trait("in-place") or signature.trait("inherits")
+        source = bind(call, signature).get(trait[0]) if trait and value.root is not None else None
+        if not isinstance(source, ir.Name) or self.walker.values[source.id].root != value.root:
+            return -1
+        return names.index(source.id)
 
     def _stores(self, call: ir.Call, signature: Signature, names: list[str]) -> tuple[int, str] | None:
         """The tensor that a call writes, and by what: `Walker._note_store`."""

@@ -1,7 +1,7 @@
 """Kinds of calls: two calls are of one kind when everything that a stage looks at is the same.
 
-That is the op, the types of the operands and what else is known of them, which of them are in one place, and the
-constants. Offsets are left out where any of them that stays inside its tensor is as good as another.
+That is the op, the types of the operands and what else is known of them, which of them are one or in one place, and
+the constants. Offsets are left out where any of them that stays inside its tensor is as good as another.
 """
 
 from __future__ import annotations
@@ -37,11 +37,16 @@ class Kinds:
         self._by_id: dict[int, tuple[ir.Type, int]] = {}
         self._values: dict[tuple[Any, ...], int] = {}
 
+    def put(self, key: Key, made: Any) -> None:
+        """Remember what calls with that key become, unless too much is remembered."""
+        if len(self.made) < _MOST:
+            self.made[key] = made
+
     @staticmethod
     def of(engine: Engine, stage: str) -> Kinds:
         """Those of an engine, which forgets them with its shapes."""
         found = engine.remembered.get(stage)
-        if not isinstance(found, Kinds) or len(found.made) + len(found._types) + len(found._values) > _MOST:
+        if not isinstance(found, Kinds) or len(found.made) + len(found._types) + len(found._values) >= _MOST:
             found = engine.remembered[stage] = Kinds()
         if len(found._by_id) > _MOST:
             found._by_id.clear()
@@ -125,7 +130,8 @@ class Keys:
                 known = numbers.get(name)
                 if known is not None and known[0] is values.get(name) and known[1] is not None and not known[2]:
                     place = known[0].place
-                    out += known[1], places.setdefault(name if place is None else place[2], len(places))
+                    handle = name if place is None else place[2]
+                    out += known[1], places.setdefault(handle, len(places)), places.setdefault(name, len(places))
                     names.append(name)
                     continue
             if isinstance(a, ir.Tuple) and (callee, k) not in exact:
@@ -160,7 +166,8 @@ class Keys:
             if known[1] is None:
                 return False
             place = known[0].place
-            out += known[1], places.setdefault(name if place is None else place[2], len(places))
+            handle = name if place is None else place[2]
+            out += known[1], places.setdefault(handle, len(places)), places.setdefault(name, len(places))
             self.names.append(name)
             for other in known[2]:
                 if not self._part(ir.Name(other), out, places):
