@@ -184,7 +184,7 @@ class Emitter:
             frame.values.pop(target[1], None)
 
     def _line(self, line: Any, frame: _Frame) -> None:
-        _, target, wanted, pieces, holes = line
+        _, target, wanted, pieces, holes, _ = line
         values = [self._group(v, frame) if v[0] == "group" else self._value(v, frame) for v in wanted]
         dest = self._define(target, frame) if target is not None else ""
         types = self.types

@@ -16,7 +16,9 @@ from typing import Any
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import fields, is_dataclass, replace
-from pypto_rw.syntax.tokens import Lexicon
+from pypto_rw.syntax.heads import head_of, movable, moved
+from pypto_rw.syntax.parts import Part
+from pypto_rw.syntax.tokens import Lexicon, Token
 
 # Direction and type of a parameter.
 Annotation = tuple[str, ir.Type]
@@ -66,12 +68,13 @@ class Templates:
         self._integers = _Integers()
         self._types: list[dict[tuple[str, ...], ir.Type]] = []
         self.annotations: dict[str, tuple[Annotation, frozenset[str]]] = {}  # of parameters, with the names in them
+        self.decorators: dict[str, tuple[Part, frozenset[str]]] = {}  # lines `@…`, likewise
 
     @property
     def size(self) -> int:
         """How many things are remembered."""
         words = len(self.kinds) + len(self.lexicon) + len(self._names) + len(self._integers)
-        words += len(self.annotations)
+        words += len(self.annotations) + len(self.decorators)
         return words + len(self.makers) + len(self._met) + len(self.share) + sum(map(len, self._types))
 
     def learned(self, key: str, pieces: list[str], kinds: list[str]) -> _Make | None:
@@ -162,6 +165,23 @@ class Memo:
         """What the annotation of a parameter says, if it is known."""
         found = self._templates.annotations.get(text)
         return found[0] if found is not None and found[1].isdisjoint(self._constants) else None
+
+    def head(self, text: str, body: str, number: int) -> Token | None:
+        """The token for a line `@…` or `def …:`, if all of it is known; `body` is the line without indentation."""
+        if self._wait:
+            return None
+        if body[0] != "@":
+            return head_of(text, body, number, self._templates.lexicon, self.annotation)
+        found = self._templates.decorators.get(text)
+        if found is None or not found[1].isdisjoint(self._constants):
+            return None
+        return Token("DECORATOR", text, moved(found[0], number), number, len(text) - len(body) + 1, len(text) + 1)
+
+    def learn_decorator(self, text: str, part: Part) -> None:
+        """Remember what a line `@…` says, as `learn_annotation` does."""
+        names = frozenset(_BARE.findall(text))
+        if movable(part) and names.isdisjoint(self._constants) and not _CALLS.search(text):
+            self._templates.decorators[text] = part, names
 
     def learn_annotation(self, text: str, annotation: Annotation) -> None:
         """Remember what an annotation says, unless a name in it stands for something in this file alone."""

@@ -126,3 +126,63 @@ def test_types_are_shared() -> None:
 def test_corpus() -> None:
     for path in CORPUS[::4]:
         same(path.read_text(encoding="utf-8"))
+
+
+_A = "pl.Tensor[[64], pl.FP32]"
+_KNOWN = f"def k(self, x: {_A}, y: pl.Out[{_A}], n: pl.Scalar[pl.INDEX]) -> {_A}:"
+_HEADS = (
+    _KNOWN,
+    f"def k(self, y: {_A}) -> pl.Tuple[{_A}, {_A}]:",
+    f"def k(self, y: {_A}) -> pl.Out[{_A}]:",
+    f"def k(self, y: {_A}):  # a note",
+    f"def k(self, y: {_A}): return",
+    f"def k(self,y: {_A} , x:{_A}) ->{_A} :",
+    f"def k(self, y: {_A}, ):",
+    f"def k(self, y: {_A}, y: {_A}):",
+    f"def k(self, *y: {_A}):",
+    f"def k(self, *y: {_A}, x: {_A}):",
+    f"def k(self, y: {_A}, x):",
+    f"def k(x: {_A}, self):",
+    f"def k(self: {_A}):",
+    f"def k(y: {_A} = 1):",
+    f"def k(self, pl.y: {_A}):",
+    f"def k(self, for: {_A}):",
+    f"def k(self, \xe9: {_A}):",
+    f"def k.l(self, y: {_A}):",
+    f"def class(self, y: {_A}):",
+    f"def k (self, y: {_A}):",
+    f"def k(self, y: {_A}) ->  {_A}:",
+    f"def k(self, y: {_A}))) -> {_A}:",
+    "def k(self):",
+    "def k():",
+    "def k(:",
+)
+_DECORATORS = (
+    "@pl.function(type=pl.FunctionType.AIV)",
+    "@pl.function(type=pl.FunctionType.AIV, attrs={'split': 1})",
+    "@pl.function(type=pl.FunctionType.AIV, x=f(1))",
+    "@pl.function(type=pl.FunctionType.AIV)  # a note",
+    "@pl.function(type=N)",
+    "@pl.function",
+    "@pl.program",
+    "@pl.function(type=\n        pl.FunctionType.AIV)",
+)
+
+
+@pytest.mark.parametrize("decorator", _DECORATORS)
+def test_decorators(decorator: str) -> None:
+    same(_headed(decorator, _KNOWN))
+    same("\n" + _headed(decorator, _KNOWN))  # as it was read before, one line further down
+    same(_headed(decorator, _KNOWN).replace("@pl.program", f"@pl.program\n{decorator}"))
+    same(_headed(decorator, _KNOWN).replace("@pl.program", "N = 3\n\n\n@pl.program"))
+
+
+@pytest.mark.parametrize("head", _HEADS)
+def test_headers(head: str) -> None:
+    same(_headed(_DECORATORS[0], _KNOWN))
+    same(_headed(_DECORATORS[0], head))
+    same(_headed(_DECORATORS[0], head).replace("@pl.program", f"x = {_A}\n\n\n@pl.program"))
+
+
+def _headed(decorator: str, head: str) -> str:
+    return f"import pypto.language as pl\n\n\n@pl.program\nclass K:\n    {decorator}\n    {head}\n        return\n"
