@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
-_TOGETHER = 4096  # shapes in one e-graph: fewer repeat its fixed cost, more take its memory
+_TOGETHER = 2048  # shapes in one e-graph: fewer repeat its fixed cost, more take its memory
 _HELD = 64  # shapes it holds before it forgets: to forget costs as much as ten, to read one costs a part of each
 _LISTED = {"Operands": "operands-listed", "Extents": "extents-listed"}  # core/terms.egg, `item`
 _TYPE = re.compile(r"\(ty (\d+)\)")
