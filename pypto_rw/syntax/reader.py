@@ -95,15 +95,18 @@ _idle: dict[tuple[str, str, bool], Templates] = {}  # by what the lexicon depend
 
 def _templates(lexicon: Lexicon) -> Templates:
     shared: dict[ir.Type, ir.Type] = {}
-    # Lines are read by actions of their own: no constants, no loops around.
+    # Lines are read by actions of their own: no loops around.
     machine: Machine | None = None
+    alone = Modules({}, lexicon.prefix, None)
 
-    def parse_line(line: str) -> object:
-        nonlocal machine
+    def parse_line(line: str, constants: dict[str, Part]) -> object:
+        nonlocal machine, alone
         if machine is None:
             alone = Modules({}, lexicon.prefix, None)
             alone.types.shared = shared
             machine = Machine(alone)
+        alone.constants.clear()
+        alone.constants.update(constants)
         try:
             return machine.parse(Lexer([line], lexicon, {}), "line")
         except (Refusal, Unexpected):

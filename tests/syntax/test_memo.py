@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,25 @@ def test_headers(head: str) -> None:
 
 def _headed(decorator: str, head: str) -> str:
     return f"import pypto.language as pl\n\n\n@pl.program\nclass K:\n    {decorator}\n    {head}\n        return\n"
+
+
+def test_a_constant_is_what_its_own_file_says() -> None:
+    body = "".join(
+        f"    t{n}: pl.Tile[[16, N], pl.FP32, pl.Mem.Vec] = pl.load(x, [{n}, N], [16, N // 2])\n" for n in range(6)
+    )
+    function = f"@pl.function\ndef f(x: pl.Tensor[[16, N], pl.FP32], y: pl.Out[pl.Tensor[[N, N], pl.FP32]]):\n{body}"
+    meanings = (
+        "N = 64\n",
+        "N = 32\n",
+        "N = 32.0\n",
+        'N = pl.dynamic("N")\n',
+        'N = pl.dynamic("M")\n',
+        "M = 8\nN = 2 * M\n",
+        "N = [64]\n",
+        "N = 64\nN = 32\n",
+        "",
+    )
+    for meaning in (*meanings, *meanings):
+        same(f"import pypto.language as pl\n{meaning}{function}")
+    for first, second in pairwise(meanings):
+        same(f"import pypto.language as pl\n{first}{function}{second}{function.replace('def f', 'def g')}")
