@@ -83,6 +83,8 @@ class Typer:
         out: list[ir.Stmt] = []
         for stmt in body:
             try:
+                if self.asker.engine.waits and not self.poisoned.isdisjoint(reads(stmt)):
+                    raise undefined("")  # nothing sensible can be asked about it yet
                 self.statement(stmt, out)
             except Refused as refused:
                 if self.poisoned.isdisjoint(reads(stmt)):  # else it follows from an earlier refusal

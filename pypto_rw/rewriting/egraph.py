@@ -91,20 +91,26 @@ class EGraph:
         return [d for k in range(0, len(shapes), _TOGETHER) for d in self._rewrite(types, shapes[k : k + _TOGETHER])]
 
     def ask(
-        self, types: Sequence[str], shape: str
-    ) -> tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]:
-        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg.
-
-        Questions are forgotten a few at a time: to forget costs as much as ten answers."""
+        self, types: Sequence[str], shapes: Sequence[str]
+    ) -> list[tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]]:
+        """The deduced type, the refusals and the legalizations of each shape; nothing is lowered. core/stages.egg."""
         self.load("core/stages")
+        return [a for k in range(0, len(shapes), _TOGETHER) for a in self._asked(types, shapes[k : k + _TOGETHER])]
+
+    def _asked(
+        self, types: Sequence[str], shapes: Sequence[str]
+    ) -> Iterator[tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]]:
         with _told():
-            number = self._room(1, "question")
-            self._include_text("\n".join(_facts(types, [shape], "question", number)))
+            first = self._room(len(shapes), "question")
+            self._give(types, shapes, "question", first)
             self._question()
-            deduced = self._table("deduced-of").get(number)
-            findings = [(*finding,) for (_, k, *finding), _ in self._reports() if k == number]
-            legal = sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == number), key=str)
-        return deduced, tuple(_distinct(findings)), tuple(legal)
+            deduced = self._table("deduced-of")
+            findings = self._findings()
+            legal: dict[int, list[Term]] = {}
+            for (_, k, term), _ in self._rows("legal-of"):
+                legal.setdefault(k, []).append(term)
+        for k in range(first, first + len(shapes)):
+            yield deduced.get(k), tuple(_distinct(findings.get(k, ()))), tuple(sorted(legal.get(k, ()), key=str))
 
     def _room(self, count: int, kind: str) -> int:
         """The first of the numbers of so many shapes or questions; what is held is forgotten unless it is little and of
@@ -188,13 +194,11 @@ class EGraph:
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
         with _told():
             first = self._room(len(shapes), "shape")
-            self._give(types, shapes, first)
+            self._give(types, shapes, "shape", first)
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
-            findings: dict[int, list[tuple[str, Term, str, str]]] = {}
-            for (_, k, *finding), _ in self._reports():
-                findings.setdefault(k, []).append((*finding,))
+            findings = self._findings()
         return [
             Derived(
                 code.get(k),
@@ -293,14 +297,14 @@ class EGraph:
         with _file(text, ".egg") as path:
             self._graph.run_program(self._bindings.Include(self._span, path))
 
-    def _give(self, types: Sequence[str], shapes: Sequence[str], first: int) -> None:
-        """The shapes, numbered from `first`, and the types they name."""
+    def _give(self, types: Sequence[str], shapes: Sequence[str], table: str, first: int) -> None:
+        """The shapes, numbered from `first` in the function `table`, and the types they name."""
         numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
-        for table, terms in (("ty", ((n, types[n]) for n in numbers)), ("shape", enumerate(shapes, first))):
+        for where, terms in (("ty", ((n, types[n]) for n in numbers)), (table, enumerate(shapes, first))):
             alike, others = patterns(terms)
             for pattern in alike:
-                self._fill(pattern, table)
-            self._include_text("\n".join(f"(set ({table} {k}) {term})" for k, term in others))
+                self._fill(pattern, where)
+            self._include_text("\n".join(f"(set ({where} {k}) {term})" for k, term in others))
 
     def _fill(self, pattern: Pattern, table: str) -> None:
         """Set `table` for all terms of a pattern."""
@@ -394,6 +398,13 @@ class EGraph:
 
                 raise unnamed_refusal(name, files, self.rulebook.folders[0])
         return rows
+
+    def _findings(self) -> dict[int, list[tuple[str, Term, str, str]]]:
+        """What the checks refuse, by number."""
+        findings: dict[int, list[tuple[str, Term, str, str]]] = {}
+        for (_, k, *finding), _ in self._reports():
+            findings.setdefault(k, []).append((*finding,))
+        return findings
 
     def _table(self, function: str) -> dict[int, Term]:
         return {k[1]: v for k, v in self._rows(function)}
