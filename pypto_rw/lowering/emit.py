@@ -58,6 +58,8 @@ class Emitter:
 
     def constant(self, value: int | float, dtype: str) -> str:
         """SSA name of a constant, declared once per (value, dtype) at the function's head."""
+        if type(value) is int and (known := self._constant_names.get((dtype, value))) is not None:
+            return known
         is_float = dtype in mlir.FLOATS or isinstance(value, float)
         key = (dtype, value.hex() if isinstance(value, float) else float(value).hex() if is_float else value)
         name = self._constant_names.get(key)

@@ -44,6 +44,7 @@ _ARGUMENTS = frozenset(
     if d.value in ("BOOL", "INDEX", "FP16", "BF16", "FP32", "TASK_ID")
     or (d.value.startswith(("INT", "UINT")) and not d.value.endswith("T4"))
 )
+_READ_NOTHING = (ir.Int, ir.Symbol)
 
 
 class Walker:
@@ -278,7 +279,7 @@ class Walker:
         """The function reads these variables."""
         if isinstance(expr, ir.Name):
             self.used.add(expr.id)
-        elif not isinstance(expr, ir.Int | ir.Symbol):
+        elif not isinstance(expr, _READ_NOTHING):
             self.used.update(names_in((expr,)))
 
     def _assign(self, stmt: ir.Assign, out: list[Node]) -> None:

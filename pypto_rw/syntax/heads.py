@@ -1,7 +1,7 @@
-"""Lines `@…` and `def …:` that say what others said before, read without the parser.
+"""Lines `@…`, `import …`, `class …:` and `def …:` that say nothing new, read without the parser.
 
-A decorator is known by its whole line. A header is known when each annotation in it is; it is taken apart as printers
-write it (`, ` between parameters, `: ` behind a name), and left to the parser in any other form."""
+A decorator is known by its whole line. A function's header is known when each annotation in it is; it is taken apart
+as printers write it (`, ` between parameters, `: ` behind a name), and left to the parser in any other form."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ class Head:
     colon: Token
 
 
+@dataclass(slots=True)
+class ClassHead:
+    """`class name:`."""
+
+    word: Token
+    name: Token
+    colon: Token
+
+
 def head_of(
     text: str,
     body: str,
@@ -42,12 +51,28 @@ def head_of(
     lexicon: Lexicon,
     annotation: Callable[[str], tuple[str, ir.Type] | None],
 ) -> Token | None:
-    """The HEAD token of the line `text` (`body` without its indentation), if each of its annotations is known."""
-    start = len(text) - len(body)
-    opened = body.find("(")
-    closed = body.rfind(") -> ")
-    if not body.startswith("def ") or opened < 0 or body[-1] != ":" or "#" in body:
+    """The token of the line `text` (`body` without its indentation), if nothing in it is new."""
+    if text in lexicon.imports:
+        return Token("READY", text, None, number, 1, len(text) + 1)
+    if body[-1] != ":" or "#" in body:
         return None
+    start = len(text) - len(body) + 1
+    end = Token("COLON", ":", ":", number, len(text), len(text) + 1)
+
+    def name(word: str, at: int) -> Token | None:
+        if not (word.isascii() and word.isidentifier()) or lexicon[word][0] != "NAME":
+            return None
+        return Token("NAME", word, word, number, at, at + len(word))
+
+    if body.startswith("class "):
+        own = name(body[6:-1], start + 6)
+        begin = Token("CLASS", "class", "class", number, start, start + 5)
+        return Token("CLASS_HEAD", body, ClassHead(begin, own, end), number, start, len(text) + 1) if own else None
+    opened = body.find("(")
+    own = name(body[4:opened], start + 4) if body.startswith("def ") and opened > 0 else None
+    if own is None:
+        return None
+    closed = body.rfind(") -> ")
     returns = None
     if closed >= 0 and (result := annotation(body[closed + 5 : -1])) is not None and result[0] == "In":
         returns = result[1]
@@ -55,14 +80,8 @@ def head_of(
         closed = len(body) - 2
     else:
         return None
-
-    def name(word: str, at: int) -> Token | None:
-        if not (word.isascii() and word.isidentifier()) or lexicon[word][0] != "NAME":
-            return None
-        return Token("NAME", word, word, number, at, at + len(word))
-
     parameters = []
-    at = start + opened + 2
+    at = start + opened + 1
     pieces = _NEXT.split(body[opened + 1 : closed]) if closed > opened + 1 else []
     for piece in pieces:
         word, colon, written = piece.partition(": ")
@@ -76,12 +95,8 @@ def head_of(
             known = Token("KNOWN", written, found, number, place, place + len(written))
         parameters.append(Parameter(token, known))
         at += len(piece) + 2
-    own = name(body[4:opened], start + 5)
-    if own is None:
-        return None
-    begin = Token("DEF", "def", "def", number, start + 1, start + 4)
-    end = Token("COLON", ":", ":", number, len(text), len(text) + 1)
-    return Token("HEAD", body, Head(begin, own, parameters, returns, end), number, start + 1, len(text) + 1)
+    begin = Token("DEF", "def", "def", number, start, start + 3)
+    return Token("HEAD", body, Head(begin, own, parameters, returns, end), number, start, len(text) + 1)
 
 
 def movable(part: Part) -> bool:

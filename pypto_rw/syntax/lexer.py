@@ -147,10 +147,10 @@ class Lexer:
                 self.comments[number] = tuple(map(_comment, pending))
                 pending.clear()
             if ready is not None:
-                if body[0] in "@d" and head is not None and (token := head(text, body, number)) is not None:
+                if body[0] in "@cdi" and head is not None and (token := head(text, body, number)) is not None:
                     self._line = number
                     yield token
-                    if token.type == "HEAD":
+                    if token.type in ("HEAD", "CLASS_HEAD"):
                         yield Token("NEWLINE", "", "", number, len(text) + 1, len(text) + 1)
                     continue
                 statement = ready(text, number)

@@ -181,7 +181,9 @@ class Memo:
         return statement if comments is None else replace(statement, comments=comments)
 
     def head(self, text: str, body: str, number: int) -> Token | None:
-        """The token for a line `@…` or `def …:`, if all of it is known; `body` is the line without indentation."""
+        """The token for a line `@…`, `import …`, `class …:` or `def …:`, if all of it is known.
+
+        `body` is the line without indentation."""
         if self._wait:
             return None
         if body[0] != "@":

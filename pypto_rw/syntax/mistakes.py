@@ -39,7 +39,7 @@ _PLACES = {
     "YIELD": ("alone on a line, or right of `=`", "write x = {}(...)"),
     "FUNC_ATTR": ("at the start of a function", ""),
 }
-_READ_BEFORE = frozenset(["READY", "KNOWN", "DECORATOR", "HEAD"])  # tokens that nobody writes
+_READ_BEFORE = frozenset(["READY", "KNOWN", "DECORATOR", "HEAD", "CLASS_HEAD"])  # tokens that nobody writes
 
 
 def explain(error: Unexpected, lexer: Lexer) -> Refusal:

@@ -9,7 +9,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import dataclass
 from pypto_rw.syntax.constants import known_number
-from pypto_rw.syntax.heads import Head, Parameter
+from pypto_rw.syntax.heads import ClassHead, Head, Parameter
 from pypto_rw.syntax.memo import Annotation
 from pypto_rw.syntax.parts import Applied, Part, Record, between
 from pypto_rw.syntax.statements import Statements, too_deep
@@ -170,11 +170,16 @@ class Modules(Statements):
         token: Token = c[0]
         return token
 
+    def class_head(self, c: list[Any]) -> ClassHead:
+        if len(c) == 1:
+            known: ClassHead = c[0].value
+            return known
+        return ClassHead(c[0], c[1], c[-1])
+
     def program(self, c: list[Any]) -> _Program:
-        at = next(index for index, item in enumerate(c) if isinstance(item, Token) and item.type == "CLASS")
-        word, name = c[at], c[at + 1]
-        span = between(word, c[-2])
-        decorators: list[Part] = c[:at]
+        head: ClassHead = c[-2]
+        name, span = head.name, between(head.word, head.colon)
+        decorators: list[Part] = c[:-2]
         if not decorators:
             raise Refusal(
                 "missing-decorator",

@@ -170,6 +170,44 @@ _DECORATORS = (
 )
 
 
+_CLASSES = (
+    "class K:",
+    "class L :",
+    "class K():",
+    "class K(Base):",
+    "class K:  # a note",
+    "class K",
+    "class for:",
+    "class K.L:",
+    "class \xe9:",
+    "class 1:",
+    "class :",
+    "class K::",
+    "class K: return",
+)
+_IMPORTS = (
+    "import pypto.language as pl",
+    "import pypto.language as pl  # a note",
+    "import pypto.language as for",
+    "import pypto.language as P",
+    "import pypto.language",
+    "import pypto.language.distributed as pld",
+    "import pypto.language.distributed as pl",
+    "import pypto.language as pl, os",
+    "import numpy as np",
+    "  import pypto.language as pl",
+)
+
+
+@pytest.mark.parametrize("line", [*_CLASSES, *_IMPORTS])
+def test_lines_at_file_level(line: str) -> None:
+    source = _headed(_DECORATORS[0], _KNOWN)
+    same(source)
+    same(source.replace("class K:" if line in _CLASSES else "import pypto.language as pl", line))
+    same(source.replace("\n\n\n", f"\n{line}\n\n", 1))
+    same(source.replace("        return", f"        {line}"))
+
+
 @pytest.mark.parametrize("decorator", _DECORATORS)
 def test_decorators(decorator: str) -> None:
     same(_headed(decorator, _KNOWN))
