@@ -108,4 +108,4 @@ def test_a_second_compilation_asks_no_rule(name: str, counts: Counter[str]) -> N
     lower(source)
     counts.clear()
     lower(source)
-    assert set(counts) == {"lines parsed"}
+    assert set(counts) <= {"lines parsed"}

@@ -300,11 +300,16 @@ class EGraph:
     def _give(self, types: Sequence[str], shapes: Sequence[str], table: str, first: int) -> None:
         """The shapes, numbered from `first` in the function `table`, and the types they name."""
         numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+        text: list[str] = []
         for where, terms in (("ty", ((n, types[n]) for n in numbers)), (table, enumerate(shapes, first))):
             alike, others = patterns(terms)
+            if alike:
+                self._include_text("\n".join(text))
+                text.clear()
             for pattern in alike:
                 self._fill(pattern, where)
-            self._include_text("\n".join(f"(set ({where} {k}) {term})" for k, term in others))
+            text += (f"(set ({where} {k}) {term})" for k, term in others)
+        self._include_text("\n".join(text))
 
     def _fill(self, pattern: Pattern, table: str) -> None:
         """Set `table` for all terms of a pattern."""
