@@ -35,6 +35,11 @@ class Answer:
     extents: tuple[ir.Expr, ...]
 
 
+def later() -> Refused:
+    """The refusal of a statement that is left out until its question is answered; nobody reads it."""
+    return Refused("", "")
+
+
 class Asker:
     """Values of one function by name, and questions about its calls."""
 
@@ -70,8 +75,8 @@ class Asker:
             self.engine.watch.questions.append(Question(call.span, call.callee, asked.shape, asked.sources))
         try:
             said = self.engine.ask(asked.shape)
-        except Unanswered:  # what depends on it is left out for now
-            raise Refused("unanswered", "the rules have not been asked yet") from None
+        except Unanswered:
+            raise later() from None
         late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)
         deduced = said.type
