@@ -75,6 +75,8 @@ class Kinds:
             return None
         number = self.type(v.type)
         place = v.place
+        if place is None and isinstance(v.type, ir.TileType):
+            return -self._values.setdefault((number, v.origin), len(self._values) + 1)
         if place is not None and place[0] != place[2]:  # else it is named by its variable
             return -self._values.setdefault((number, v.origin, *place[:2]), len(self._values) + 1)
         if v.constant is None and v.origin == "plain" and v.bounds == _PLAIN.bounds and v.divisor == 1:
