@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,25 @@ def test_a_constant_is_one(constants: str) -> None:
     source = kernel("x: <16x64 FP32>, y: Out <16x64 FP32>", "t = pl.load(x, [0, 0], [N, 64])\npl.store(t, [0, 0], y)")
     head, rest = source.split("\n", 1)
     assert [code for code, _ in codes(f"{head}\n{constants}\n{rest}")] == ["module-constant"]
+
+
+def test_a_tile_that_a_branch_reads_before_it_yields_it() -> None:
+    body = (
+        "t = pl.load(x, [0, 0], [2, 8])\n"
+        "if n > 0:\n    u = pl.exp(t)\n    pl.store(u, [2, 0], y)\n"
+        "else:\n    u = pl.neg(t)\n    v = pl.add(u, u)\n    pl.store(v, [4, 0], y)\n"
+        "pl.store(u, [0, 0], y)"
+    )
+    source = kernel(TENSORS, body)
+    assert [check(source, planner=planner) for planner in ("pypto", "dsa_rp", "ptoas")] == [(), (), ()]
+    mlir = lower(source, loc=False, planner="ptoas").mlir
+    found = re.findall(r"pto\.t(exp|neg|add|store) ins\((%\w+)(?:, (%\w+))? :.* outs\((%\w+) :", mlir)
+    handle = found[0][-1]  # of what both branches yield
+    assert [(op, *names[: 2 if op == "add" else 1]) for op, *names in found] == [
+        ("exp", "%t"),
+        ("store", handle),
+        ("neg", "%t"),
+        ("add", handle, handle),
+        ("store", "%v"),
+        ("store", handle),
+    ]

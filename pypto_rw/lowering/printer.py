@@ -218,6 +218,8 @@ class Printer:
         if node.shares is not None and result is not None:
             e.bound[result] = e.bound[node.shares]
         e.run(node.instance)
+        if result is not None and (handle := e.owned.get(result)) is not None:
+            e.bound.setdefault(result, handle)  # it writes the handle of what the branches yield
 
     def _same(self, node: Same) -> None:
         e = self.emitter
