@@ -101,3 +101,19 @@ def test_a_constant_is_one(constants: str) -> None:
     source = kernel("x: <16x64 FP32>, y: Out <16x64 FP32>", "t = pl.load(x, [0, 0], [N, 64])\npl.store(t, [0, 0], y)")
     head, rest = source.split("\n", 1)
     assert [code for code, _ in codes(f"{head}\n{constants}\n{rest}")] == ["module-constant"]
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("t = pl.load(x, [0, 0], [16, 64], [0, 64])\npl.store(t, [0, 0], y)", 8),
+        ("t = pl.load(x, [0, 0], [16, 64], [16, 0])\npl.store(t, [0, 0], y)", 8),
+        ("t = pl.load(x, [32, 0], [16, 64], clamp=True)\npl.store(t, [0, 0], y)", 9),
+        ("t = pl.load(x, [0, 0], [16, 64])\nw = pl.slice(t, [8, 64], [8, 0], [0, 64])\npl.store(w, [0, 0], y)", 10),
+        ("t = pl.load(x, [0, 0], [16, 64])\nw = pl.tile.set_validshape(t, 0, 64)\npl.store(w, [0, 0], y)", 10),
+    ],
+)
+def test_an_empty_window_of_a_tensor_is_told_by_check_and_lower(body: str, line: int) -> None:
+    source = kernel(TENSORS, body)
+    told = [(d.code, d.span.line) for d in lower(source).diagnostics]
+    assert told == codes(source) == [("ptoas-partition", line)]
