@@ -117,3 +117,17 @@ def test_an_empty_window_of_a_tensor_is_told_by_check_and_lower(body: str, line:
     source = kernel(TENSORS, body)
     told = [(d.code, d.span.line) for d in lower(source).diagnostics]
     assert told == codes(source) == [("ptoas-partition", line)]
+
+
+@pytest.mark.parametrize(
+    ("last", "column"), [("return foo", 16), ("return r, foo", 19), ("return foo + 1", 9), ("return (r, foo)", 20)]
+)
+def test_a_name_that_nothing_defines_is_not_returned(last: str, column: int) -> None:
+    body = f"t = pl.load(x, [0, 0], [16, 64])\nr = pl.store(t, [0, 0], y)\n{last}"
+    found = check(kernel(TENSORS, body))
+    assert [(d.code, d.span.line, d.span.column) for d in found] == [("undefined-name", 10, column)]
+
+
+def test_a_return_of_a_refused_statement_is_no_second_error() -> None:
+    body = "t = pl.load(x, [0, 0], [16, 64])\nr = pl.store(t, [0, 500], y)\nreturn r"
+    assert codes(kernel(TENSORS, body)) == [("past-end", 9)]

@@ -32,7 +32,7 @@ from pypto_rw.shaping.operands import Instance, Operand, Var
 from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import Surroundings, contexts_of, windows_and_contexts
-from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of, moves, strided
+from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of, moves, strided, undefined
 
 if TYPE_CHECKING:
     from pypto_rw.lowering.branches import Branches
@@ -76,6 +76,7 @@ class Walker:
         self._branches: Branches | None = None
         self.used: set[str] = set()
         self.hidden: set[str] = set()
+        self.refused: set[str] = set()  # names of refused statements
         self.declared: dict[str, str] = {}  # functions that the text calls, with their types
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
@@ -214,6 +215,8 @@ class Walker:
         """After a refusal: the targets keep their written type, so that one fault is reported once."""
         if isinstance(stmt, ir.For | ir.While | ir.If) and stmt.body and isinstance(stmt.body[-1], ir.Yield):
             self._poison(stmt.body[-1])
+        if isinstance(stmt, ir.Assign | ir.Yield):
+            self.refused.update(stmt.targets)
         if isinstance(stmt, ir.Assign | ir.Yield) and stmt.type is not None:
             for name in stmt.targets:
                 place = (name, name, name)
@@ -238,6 +241,9 @@ class Walker:
             case ir.Return():
                 for v in stmt.values:
                     self.use(v)
+                for name in names_in(stmt.values):
+                    if name not in self.values and name not in self.refused:
+                        raise undefined(name, "or return what another statement defines")
             case ir.Yield():
                 raise Refused("stray-yield", "pl.yield_ must be the last statement of a loop body or a branch")
             case ir.Jump():
