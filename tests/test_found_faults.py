@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pypto_rw import CompileError, check, lower
+from pypto_rw.diagnostics import Severity
 from pypto_rw.syntax import parse
 from tests.conftest import ROOT, Run
 from tests.front.authored import kernel
@@ -131,3 +132,14 @@ def test_a_name_that_nothing_defines_is_not_returned(last: str, column: int) -> 
 def test_a_return_of_a_refused_statement_is_no_second_error() -> None:
     body = "t = pl.load(x, [0, 0], [16, 64])\nr = pl.store(t, [0, 500], y)\nreturn r"
     assert codes(kernel(TENSORS, body)) == [("past-end", 9)]
+
+
+def test_a_fraction_beside_integers_is_told_in_the_authors_words() -> None:
+    integers = "x: <32x64 INT32>, y: Out <32x64 INT32>"
+    body = "t = pl.load(x, [0, 0], [16, 64])\nu = pl.add(t, 1.5)\npl.store(u, [0, 0], y)"
+    (found,) = check(kernel(integers, body))
+    assert found.severity is Severity.note
+    assert found.message == (
+        "tile.adds: pto.tadds: an integer scalar with a float tile, or the reverse, is converted on the device; the "
+        "assembler does not look (the constant has element type FP32; u has element type INT32)"
+    )
