@@ -143,3 +143,25 @@ def test_a_fraction_beside_integers_is_told_in_the_authors_words() -> None:
         "tile.adds: pto.tadds: an integer scalar with a float tile, or the reverse, is converted on the device; the "
         "assembler does not look (the constant has element type FP32; u has element type INT32)"
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "way"),
+    [
+        ("sub(t, v)", "write pl.row_expand_sub(tile, column)"),
+        ("sub(v, t)", "repeat the column first: pl.row_expand(tile, column)"),
+        ("add(v, t)", "write pl.row_expand_add(tile, column)"),
+        ("mul(t, v)", "write pl.row_expand_mul(tile, column)"),
+        ("div(t, v)", "write pl.row_expand_div(tile, column)"),
+        ("maximum(t, v)", "write pl.row_expand_max(tile, column)"),
+        ("minimum(t, v)", "write pl.row_expand_min(tile, column)"),
+        ("tile.fmod(t, v)", "repeat the column first: pl.row_expand(tile, column)"),
+    ],
+)
+def test_a_column_beside_a_tile_is_refused_in_the_authors_shapes(call: str, way: str) -> None:
+    tensors = "x: <32x128 FP32>, c: <32x1 FP32>, y: Out <32x128 FP32>"
+    body = f"t = pl.load(x, [0, 0], [32, 128])\nv = pl.load(c, [0, 0], [32, 1])\nu = pl.{call}\npl.store(u, [0, 0], y)"
+    (found,) = check(kernel(tensors, body))
+    op = f"tile.{call.partition('(')[0].removeprefix('tile.')}"
+    assert (found.code, found.span.line, found.help) == ("column", 10, way)
+    assert found.message == f"{op}: a tile [32, 128] and a column [32, 1] are not combined element by element"
