@@ -165,3 +165,25 @@ def test_a_column_beside_a_tile_is_refused_in_the_authors_shapes(call: str, way:
     op = f"tile.{call.partition('(')[0].removeprefix('tile.')}"
     assert (found.code, found.span.line, found.help) == ("column", 10, way)
     assert found.message == f"{op}: a tile [32, 128] and a column [32, 1] are not combined element by element"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "for i in pl.range(4):\n    u = pl.add(u, 1.0)\n    u = pl.mul(u, 2.0)",
+        "if n > 3:\n    u = pl.add(u, 1.0)\nelse:\n    u = pl.mul(u, 2.0)",
+        "for i, (a,) in pl.range(4, init_values=(u,)):\n    b = pl.add(a, 1.0)\n    u = pl.yield_(b)",
+        "for (a, k) in pl.while_(init_values=(u, 0)):\n    pl.cond(k < 4)\n    b = pl.add(a, 1.0)\n"
+        "    u, e = pl.yield_(b, k + 1)",
+        "w = u\nu = pl.exp(w)",
+    ],
+)
+def test_what_follows_from_a_refusal_is_not_told(rest: str) -> None:
+    body = f"t = pl.load(x, [0, 0], [32, 128])\nu = pl.expp(t)\n{rest}\npl.store(u, [0, 0], y)"
+    assert codes(kernel(TENSORS, body)) == [("unknown-op", 9)]
+
+
+def test_a_fault_of_its_own_beside_a_refused_value_is_told() -> None:
+    body = "t = pl.load(x, [0, 0], [32, 128])\nu = pl.expp(t)\nfor i in pl.range(4):\n    u = pl.add(u, 1.0)\n"
+    body += "    v = pl.expp(t)"
+    assert codes(kernel(TENSORS, body)) == [("unknown-op", 9), ("unknown-op", 12)]
