@@ -9,6 +9,7 @@ import pytest
 
 from pypto_rw import CompileError, check, lower
 from pypto_rw.diagnostics import Severity
+from pypto_rw.lowering.described import described
 from pypto_rw.syntax import parse
 from tests.conftest import ROOT, Run
 from tests.front.authored import kernel
@@ -187,3 +188,13 @@ def test_a_fault_of_its_own_beside_a_refused_value_is_told() -> None:
     body = "t = pl.load(x, [0, 0], [32, 128])\nu = pl.expp(t)\nfor i in pl.range(4):\n    u = pl.add(u, 1.0)\n"
     body += "    v = pl.expp(t)"
     assert codes(kernel(TENSORS, body)) == [("unknown-op", 9), ("unknown-op", 12)]
+
+
+def test_types_in_a_message_are_as_they_are_written() -> None:
+    view = "(View (row_major) (none_box) 512 (pad-zero) 0)"
+    tile = f"(Tile 16 64 (dyn 3 0 16) (at 64) (FP32) (Vec) {view})"
+    tensor = "(Tensor (vec-of (at 4) (dyn 0 0 9)) (vec-of (at 4) (dyn 0 0 9)) (FP16) (ND) (vec-empty))"
+    assert described("tile.x", [tile, tensor, "(Scalar (INT32))"], ["(Part (vec-of (at 1)) (FP32))"]) == (
+        "tile.x of pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec, pl.TileView(valid_shape=[_, 64], pad=pl.PadValue.zero)], "
+        "pl.Tensor[[4, _], pl.FP16], pl.Scalar[pl.INT32] into (Part (vec-of (at 1)) (FP32))"
+    )
