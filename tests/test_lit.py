@@ -67,7 +67,7 @@ def test_a_failure_names_the_check_line_and_the_nearest_line(tmp_path: Path, pyp
         "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=64, v_row=?, v_col=?, blayout=row_major, slayout=none_box, "
         "fractal=512, pad=0>"
     )
-    assert (done.returncode, done.stdout) == (1, "1 files, 1 failed\n")
+    assert (done.returncode, done.stdout) == (1, "1 file, 1 failed\n")
     assert done.stderr.split("\n")[:3] == [
         f"k.pyir:{number}: CHECK-NEXT is not the next line: pto.tadds ins([[T]], %[[HALF]] : {{{{.*}}}}, f32)",
         "  searched from line 15 of the output",
@@ -88,7 +88,7 @@ def test_bless_mends_what_fails_and_keeps_the_rest(tmp_path: Path, pypto_rw_comm
         told[2],  # which line
         "-# CHECK-NEXT: = pto.alloc_t",
         "+# CHECK-NEXT: %s = pto.allo",
-        "1 files, 0 failed",
+        "1 file, 0 failed",
     ]
     new, old = file.read_text().split("\n"), SCALE.split("\n")
     changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pypto_rw.authoring.factwords import legal_words
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.authoring.overlap import by_conditions
 from pypto_rw.authoring.references import references
@@ -22,8 +23,9 @@ def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
     book = Rulebook(tuple(folders))
     files, found = _readable(book, names)
     instructions = frozenset(_instructions(book))
+    legal = legal_words(book)
     for file in files:
-        found += [*references(file, book, instructions), *style(file), *unreachable(file, book)]
+        found += [*references(file, book, instructions, legal), *style(file), *unreachable(file, book)]
     found += _twice(files)
     for file, first, second in by_conditions(files):
         found.append(
