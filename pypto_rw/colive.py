@@ -7,7 +7,7 @@ It never misses a tile that is overwritten by a straight line of statements, and
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pypto_rw import ir
 from pypto_rw.records import dataclass, field
@@ -59,16 +59,19 @@ class _Walk:
     def read(self, expr: ir.Expr) -> None:
         if isinstance(expr, ir.Name):
             self.last[expr.id] = self.now
-        elif isinstance(expr, ir.Call):
-            for a in expr.args:
-                self.read(a)
-            for _, a in expr.kwargs:
-                self.read(a)
+            return
+        inner: Iterable[ir.Expr] = ()
+        if isinstance(expr, ir.Call):
+            inner = (*expr.args, *[a for _, a in expr.kwargs])
         elif isinstance(expr, ir.Tuple):
-            for a in expr.items:
-                self.read(a)
+            inner = expr.items
         elif isinstance(expr, ir.Item):
-            self.read(expr.value)
+            inner = (expr.value,)
+        for a in inner:
+            if isinstance(a, ir.Name):
+                self.last[a.id] = self.now
+            elif not isinstance(a, ir.Int):
+                self.read(a)
 
     def block(self, body: tuple[ir.Stmt, ...]) -> None:
         for stmt in body:

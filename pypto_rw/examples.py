@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pypto_rw import ir
 from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.lowering.module import print_walked
-from pypto_rw.lowering.printer import Settings
 from pypto_rw.lowering.walk import Walker
+from pypto_rw.options import Options
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
@@ -128,12 +128,14 @@ class Runner:
 
 
 def _one(example: Example, runner: Runner, target: str) -> str:
-    addresses = "ptoas" not in example.words
-    facts = (
-        "(addresses)" if addresses else "(no-addresses)",
-        "(as-reference)" if "reference" in example.words else "(as-specified)",
+    options = Options(
+        filename="example",
+        target=target,
+        planner="ptoas" if "ptoas" in example.words else "pypto",
+        reference="reference" in example.words,
+        loc=False,
     )
-    engine = runner.engine(target, facts)
+    engine = runner.engine(target, options.facts)
     function = _function(example)
     if example.becomes:
         return _legalized(example, function, engine)
@@ -147,7 +149,7 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     walker = Walker(
         engine,
         function,
-        addresses=addresses,
+        addresses=options.addresses,
         filename="example",
         place=memory,
         surroundings=surroundings_of(function, (function,)),
@@ -158,12 +160,7 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     types: dict[str, str] = {}
     if not diagnostics:
         try:
-            lines, types = print_walked(
-                walker,
-                walked,
-                engine,
-                Settings(target, addresses, False, "reference" in example.words, "example"),
-            )
+            lines, types = print_walked(walker, walked, engine, options)
         except CompileError as error:
             diagnostics += error.diagnostics
     if example.refuses is not None:

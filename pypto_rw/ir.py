@@ -465,6 +465,12 @@ class Module:
     prefix: str = field(default="pl", compare=False)
 
 
+def called(stmt: Stmt) -> Call | None:
+    """The call that a statement is, or whose result it names."""
+    value = stmt.value if isinstance(stmt, Assign | Evaluate) else None
+    return value if isinstance(value, Call) else None
+
+
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement below `body`, outer before inner, in source order."""
     for stmt in body:

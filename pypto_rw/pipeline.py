@@ -9,26 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pypto_rw import ir
-from pypto_rw.allocation import needs_plan
-from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
+from pypto_rw.allocation import DEVICE, needs_plan
+from pypto_rw.authored import is_tensor_level, lacks_types, needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
+from pypto_rw.options import Options
 from pypto_rw.records import dataclass, field, replace
 from pypto_rw.rewriting.engine import Engine
+from pypto_rw.shaping.unit import windows_and_contexts
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a module is compiled for. `notes` receives warnings; `source` is the text that refusals quote.
-
-    `after` is shown the module after each stage."""
+    """What the stages have at hand. `notes` receives warnings; `source` is the text that refusals quote."""
 
     engine: Engine
-    target: str
-    planner: str
-    filename: str = "<string>"
+    options: Options
     source: str = ""
     notes: list[Diagnostic] = field(default_factory=list)
-    after: Callable[[str, ir.Module], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A module that can be lowered. `unit`: all functions compiled together with it, as far as they went through the
+    stages, None where the module has them all. `marks`: fences and cache marks between ranks are still to be added."""
+
+    module: ir.Module
+    unit: tuple[ir.Function, ...] | None
+    marks: bool
 
 
 def types(module: ir.Module, task: Task) -> ir.Module:
@@ -37,7 +44,7 @@ def types(module: ir.Module, task: Task) -> ir.Module:
         return module
     from pypto_rw.front.stages import typed
 
-    return typed(module, task.engine, filename=task.filename, source=task.source)
+    return typed(module, task.engine, filename=task.options.filename, source=task.source)
 
 
 def legalize(module: ir.Module, task: Task) -> ir.Module:
@@ -45,7 +52,7 @@ def legalize(module: ir.Module, task: Task) -> ir.Module:
     if any(map(needs_legal, module.functions)):
         from pypto_rw.front.stages import legal
 
-        module = legal(module, task.engine, filename=task.filename, source=task.source)
+        module = legal(module, task.engine, filename=task.options.filename, source=task.source)
     if not any(needs_plan(f) for f in module.functions):
         return module
     from pypto_rw.simplify import simplify as simplified
@@ -61,10 +68,10 @@ def plan(module: ir.Module, task: Task) -> ir.Module:
 
     return planned(
         module,
-        planner=task.planner,
-        target=task.target,
+        planner=task.options.planner,
+        target=task.options.target,
         rulebook=task.engine.rulebook,
-        filename=task.filename,
+        filename=task.options.filename,
         source=task.source,
         notes=task.notes,
     )
@@ -77,8 +84,51 @@ def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module
     """The module after the stages, or after the stage `until`. Raises CompileError for a refused module."""
     for name, stage in STAGES.items():
         module = stage(module, task)
-        if task.after is not None:
-            task.after(name, module)
+        if task.options.inspection is not None:
+            task.options.inspection.after(name, module)
         if name == until:
             break
     return module
+
+
+def ready(chosen: ir.Module, unit: tuple[ir.Function, ...] | None, task: Task, *, until: str | None = None) -> Ready:
+    """The chosen functions of a unit (None: they are all there is) after the stages, or after the stage `until`."""
+    if unit is None or len(unit) == len(chosen.functions):
+        module, marks = _with_windows(chosen, task, until)
+        return Ready(module, unit, marks)
+    from pypto_rw.tied import with_tied  # only a part of a module needs it
+
+    module, marks = _with_windows(with_tied(chosen, unit, task.engine.rulebook), task, until)
+    done = {f.name: f for f in module.functions}
+    others = {f.name for f in unit} - {f.name for f in chosen.functions}
+    if any(done.get(f.name) != f for f in chosen.functions):  # the stages keep what runs on the host out of a unit
+        unit = tuple(f for f in unit if f.name in done or f.kind in DEVICE)
+    module = replace(module, functions=tuple(f for f in module.functions if f.name not in others))
+    return Ready(module, tuple(done.get(f.name, f) for f in unit), marks)
+
+
+def _with_windows(module: ir.Module, task: Task, until: str | None) -> tuple[ir.Module, bool]:
+    """The module after the stages, its windows with their contexts; whether marks are still to be added."""
+    marks = False
+    if any(map(_has_windows, module.functions)):
+        from pypto_rw.distributed.composites import opened  # only kernels with windows need it
+
+        written = module
+        module = opened(module, filename=task.options.filename, source=task.source)
+        marks = module is not written
+        if not marks and not any(lacks_types(f) or needs_plan(f) for f in module.functions):
+            return module, marks  # a pass gave it its contexts after all that the stages do
+    names = {f.name for f in module.functions}
+    module = run(module, task, until=until)
+    if any(f.name not in names and _has_windows(f) for f in module.functions):  # made of scopes
+        from pypto_rw.distributed.composites import with_contexts
+        from pypto_rw.distributed.deferred import as_waiter
+
+        book = task.engine.rulebook
+        made = tuple(f if f.name in names else as_waiter(with_contexts(f), book) for f in module.functions)
+        return replace(module, functions=made), True
+    return module, marks
+
+
+def _has_windows(function: ir.Function) -> bool:
+    return bool(windows_and_contexts(function)[0])

@@ -21,8 +21,7 @@ def with_tied(module: ir.Module, unit: tuple[ir.Function, ...], rulebook: Rulebo
 def _sets_up(function: ir.Function, rulebook: Rulebook) -> bool:
     """Whether a function has a call that belongs to the set-up of a kernel: `(prologue op)`."""
     for stmt in ir.statements(function.body):
-        call = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        if isinstance(call, ir.Call):
+        if (call := ir.called(stmt)) is not None:
             name = call.callee if "." in call.callee else f"system.{call.callee}"
             signature = rulebook.signature(name) if name.startswith("system.") else None
             if signature is not None and signature.trait("prologue") is not None:

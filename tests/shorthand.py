@@ -16,6 +16,7 @@ from textwrap import dedent, indent
 import pytest
 
 from pypto_rw import CompileError, lower
+from tests.rulelines import without_rule_lines
 
 _BUFFER = re.compile(r"^( *)(\w+): (Vec|Mat|Left|Right|Acc|Bias|LeftScale|RightScale) (\d+)(?: at (\d+))?$", re.M)
 _TYPE = re.compile(r"<([^<>=]+?) ([A-Z]+[0-9]*(?:E\dM\d(?:FN)?)?)(?: (\w+)(?:\+(\d+):(\d+))?)?(?:, ([^<>]*))?>")
@@ -59,7 +60,7 @@ def function(
 
 
 def refusal(source: str, target: str = "a2a3", planner: str = "pypto", reference: bool = False) -> str:
-    """The rendered error of a kernel that must be refused, without the lines of the rules that refused it."""
+    """The rendered error of a kernel that must be refused, without the lines of the built-in rules that refused it."""
     with pytest.raises(CompileError) as caught:
         lower(source, filename="kernel.pyir", target=target, planner=planner, reference=reference)
-    return re.sub(r"(\.egg):\d+", r"\1", str(caught.value))
+    return without_rule_lines(str(caught.value))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pypto_rw import api
-from pypto_rw.lowering.inspection import Inspection
+from pypto_rw.inspection import Inspection
 from pypto_rw.rewriting.watching import Watch
 from tests.conftest import ROOT, Run
 from tests.explain.test_records import CHAIN

@@ -20,6 +20,8 @@ LAYERS = [
     {"rewriting"},
     {"tied", "colive"},
     {"shaping"},
+    {"inspection"},
+    {"options"},
     {"distributed", "checks"},
     {"memory", "front"},
     {"pipeline"},

@@ -43,10 +43,14 @@ def assembler_warnings(
     for function in functions:
         new: list[Printed] = []
         keys: dict[int, str] = {}
-        for key, printed in function.keyed(ptoas, functions):
+        around = function.around(ptoas)
+        sound = engine.sound.setdefault(around, {})
+        for key, printed in function.keyed(around, functions, sound):
             if engine.kept(_GROUP, key) is None:
                 new.append(printed)
                 keys[id(printed)] = key
+            else:
+                printed.remember(sound)
         if not new and not function.lines:
             continue
         from pypto_rw.assembler.assess import assess
@@ -62,6 +66,7 @@ def assembler_warnings(
         for printed in new:
             if id(printed) not in bad:
                 engine.keep(_GROUP, keys[id(printed)], 1)
+                printed.remember(sound)
     if not checks:
         found = [d for d in found if d.severity is Severity.error]
     seen: set[tuple[str, Span, str]] = set()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pypto_rw import api
 from pypto_rw.authoring.runs import run_files
 from pypto_rw.diagnostics import CompileError
-from pypto_rw.lowering.inspection import Inspection
+from pypto_rw.inspection import Inspection
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.watching import Watch
 

@@ -29,9 +29,9 @@ def legal_words(book: Rulebook) -> Words:
         for rule in ruletext.rules(file.text) if file is not None and "(rule " in file.text else ():
             for condition in rule.form.parts[1] if len(rule.form.parts) > 1 else ():
                 if len(condition.parts) > 2 and not condition.parts[1].text.startswith('"'):
-                    word = condition.parts[2]
-                    if word.text.startswith('"'):
-                        named.setdefault(condition.head, set()).add(word.text[1:-1])
+                    asked = condition.parts[2].text
+                    if asked.startswith('"'):
+                        named.setdefault(condition.head, set()).add(asked[1:-1])
                     else:
                         free.add(condition.head)
     for (head, word), files in given.items():

@@ -20,7 +20,7 @@ def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
 
     A rule counts as dead when it fires in no example of any of these files; of a file that others require too, only
     when those are among them."""
-    book = Rulebook(tuple(folders))
+    book = Rulebook(folders)
     files, found = _readable(book, names)
     instructions = frozenset(_instructions(book))
     legal = legal_words(book)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pypto_rw.authoring.overlap import Overlap, Overlaps, Roots
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.examples import Runner, examples
+from pypto_rw.options import Options
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
 
@@ -68,7 +69,7 @@ class _Bench:
                 if seen is not None:
                     seen.look(self.runner, outcome)
         if not count and not file.name.startswith(_NO_RULES):
-            self.runner.engine("a2a3", ("(addresses)", "(as-specified)")).load_file(file.name)
+            self.runner.engine("a2a3", Options().facts).load_file(file.name)
         matches = {r: m for r, n in self.runner.watch.matches.items() if (m := n - before.get(r, 0))}
         return FileRun(file.name, count, tuple(failed), matches, seen.found() if seen is not None else ())
 

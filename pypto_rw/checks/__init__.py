@@ -6,13 +6,15 @@ What one statement says is checked by its rules. Which op takes which part is in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pypto_rw import ir
-from pypto_rw.checks.parts import taking_part
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.records import replace
-from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.rulebook import Rulebook, Signature
+
+Ops = Mapping[str, Signature]
+_TRAITS = ("pipe-step", "buffer-step", "follows", "whole-launch")
 
 
 def unit_findings(
@@ -39,3 +41,16 @@ def unit_findings(
             *launches.launch_findings(function, unit, own, target),
         ):
             yield replace(found, filename=filename, function=function.name)
+
+
+def calls(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Call]:
+    """Every call that is a statement or the right side of one, in the order of the text."""
+    for stmt in ir.statements(body):
+        if (call := ir.called(stmt)) is not None:
+            yield call
+
+
+def taking_part(body: tuple[ir.Stmt, ...], rulebook: Rulebook) -> Ops:
+    """Signatures of the ops of a body that state one of the facts; empty for most kernels."""
+    known = {name: rulebook.signature(name) for name in dict.fromkeys(c.callee for c in calls(body))}
+    return {n: s for n, s in known.items() if s is not None and any(s.trait(t) is not None for t in _TRAITS)}

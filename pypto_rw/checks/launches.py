@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pypto_rw import ir
-from pypto_rw.checks.parts import Ops, calls
+from pypto_rw.checks import Ops, calls
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.records import dataclass
 

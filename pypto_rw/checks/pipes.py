@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pypto_rw import ir
-from pypto_rw.checks.parts import Ops, calls
+from pypto_rw.checks import Ops, calls
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.records import dataclass
 from pypto_rw.scalars import names_in

@@ -8,9 +8,10 @@ import sys
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.fault import internal
-from pypto_rw.commands.files import complain, read, reason
+from pypto_rw.commands.files import complain, name_of, read, reason
 from pypto_rw.commands.options import chip_options, rules_option
 from pypto_rw.diagnostics import CompileError, render
+from pypto_rw.options import ASSEMBLERS
 
 
 def build(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the program; - is stdin")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for all that is made")
     parser.add_argument("--ptoas", metavar="PATH", help="the assembler (else under PTOAS_ROOT, else on PATH)")
-    parser.add_argument("--ptoas-version", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+    parser.add_argument("--ptoas-version", default="0.57", choices=ASSEMBLERS, help="assembler the text is for")
     parser.add_argument("--skip-ptoas", action="store_true", help="no assembler: the .pto of each kernel")
     parser.add_argument("--dump-ptoas-passes", action="store_true", help="keep what the assembler prints of its passes")
     parser.add_argument("--runtime", default="tensormap_and_ringbuffer", metavar="NAME", help="what runs the build")
@@ -46,7 +47,7 @@ def _built(options: argparse.Namespace, teller: Teller) -> int:
         built = api.build(
             source,
             options.output,
-            filename="<stdin>" if file == "-" else file,
+            filename=name_of(file),
             target=options.target,
             planner=options.planner,
             ptoas=assembler,

@@ -21,7 +21,7 @@ def codes(parser: argparse.ArgumentParser) -> None:
 
 def _codes(options: argparse.Namespace) -> int:
     try:
-        pages = Pages(Rulebook(tuple(options.rules)))
+        pages = Pages(Rulebook(options.rules))
     except CompileError as error:
         print(error, file=sys.stderr)
         return 1

@@ -6,17 +6,19 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, over_input, read, reason, write
-from pypto_rw.commands.options import compile_options, count, inspection_options
+from pypto_rw.commands.files import complain, name_of, over_input, read, reason, write
+from pypto_rw.commands.options import compile_options, count, given_of, inspection_options
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
+from pypto_rw.options import TARGETS
 from pypto_rw.pipeline import STAGES
 
 if TYPE_CHECKING:
-    from pypto_rw.lowering.inspection import Inspection
+    from pypto_rw.inspection import Inspection
+    from pypto_rw.options import Given
     from pypto_rw.rewriting.rulebook import Rulebook
 
 T = TypeVar("T")
@@ -104,21 +106,17 @@ def _clash(files: Sequence[str], options: argparse.Namespace) -> str | None:
     """A file that would be written over a kernel or over another text, if there is such."""
     if options.output in (None, "-"):
         return None
-    written = [
-        options.output,
-        options.depfile,
-        *(os.path.join(options.output, _output_name(f, options)) for f in files),
-    ]
-    for path in written:
+    outputs = {file: _output_name(file, options) for file in files}
+    for path in (options.output, options.depfile, *(os.path.join(options.output, o) for o in outputs.values())):
         if (message := over_input(path, files)) is not None:
             return message
     if len(files) < 2:
         return None
     first: dict[str, str] = {}
-    for file in files:
-        other = first.setdefault(_output_name(file, options), file)
+    for file, output in outputs.items():
+        other = first.setdefault(output, file)
         if other != file:
-            return f"{other} and {file} would both become {_output_name(file, options)} in {options.output}"
+            return f"{other} and {file} would both become {output} in {options.output}"
     return None
 
 
@@ -147,7 +145,7 @@ def _written(outputs: Sequence[tuple[str, str, Rulebook | None]], several: bool,
         if options.depfile is not None and rulebook is not None:
             from pypto_rw.commands.depfile import depfile
 
-            chip = api.TARGETS[options.target]
+            chip = TARGETS[options.target]
             listed = depfile(target, file, text, rulebook, target=chip, ptoas=options.ptoas)
             if (problem := write(options.depfile, listed)) is not None:
                 return complain(problem)
@@ -158,7 +156,7 @@ def _check(options: argparse.Namespace) -> int:
     teller = Teller(options)
 
     def attempt(source: str, functions: Sequence[str] | None, filename: str) -> tuple[None, Sequence[Diagnostic]]:
-        return None, api.check(source, functions=functions, **settings(filename, options), **_text_options(options))
+        return None, api.check(source, **_text_given(given_of(filename, functions, options), options))
 
     worst = 0
     for file in options.files or ["-"]:
@@ -177,13 +175,13 @@ def _compile(file: str, options: argparse.Namespace, teller: Teller) -> tuple[in
     def attempt(
         source: str, functions: Sequence[str] | None, filename: str
     ) -> tuple[tuple[str, Rulebook | None], Sequence[Diagnostic]]:
-        given = {**settings(filename, options), "inspection": inspection}
+        given = given_of(filename, functions, options)
+        given["inspection"] = inspection
         if options.stop_after:
-            reference, stage = options.reference, options.stop_after
-            staged = api.stop_after(source, stage=stage, functions=functions, reference=reference, **given)
+            staged = api.stop_after(source, stage=options.stop_after, **given)
             return (staged.pyir, staged.rulebook), staged.diagnostics
-        loc = not options.no_loc
-        lowered = api.lower(source, functions=functions, loc=loc, **given, **_text_options(options))
+        given["loc"] = not options.no_loc
+        lowered = api.lower(source, **_text_given(given, options))
         return (lowered.mlir, lowered.rulebook), lowered.diagnostics
 
     try:
@@ -195,19 +193,9 @@ def _compile(file: str, options: argparse.Namespace, teller: Teller) -> tuple[in
             print(statistics(inspection), file=sys.stderr)
 
 
-def settings(filename: str, options: argparse.Namespace) -> dict[str, Any]:
-    """What is compiled for what, with which rules."""
-    return {"filename": filename, "target": options.target, "planner": options.planner, "rules": options.rules}
-
-
-def _text_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What says how the text is printed and checked."""
-    return {
-        "ptoas": options.ptoas,
-        "reference": options.reference,
-        "assembler_checks": not options.no_assembler_checks,
-        "emit_tile_addr": options.tile_addr,
-    }
+def _text_given(given: Given, options: argparse.Namespace) -> Given:
+    """`given` and how the text is printed and checked."""
+    return {**given, "assembler_checks": not options.no_assembler_checks, "emit_tile_addr": options.tile_addr}
 
 
 def guarded(
@@ -221,7 +209,7 @@ def guarded(
         source = read(file)
     except (OSError, UnicodeDecodeError) as error:
         return teller.complain(f"cannot read {file}: {reason(error)}"), None
-    filename = "<stdin>" if file == "-" else file
+    filename = name_of(file)
 
     def tried(functions: Sequence[str] | None) -> tuple[T | None, Sequence[Diagnostic]]:
         try:

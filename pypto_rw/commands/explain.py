@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, read, reason
-from pypto_rw.commands.options import rules_option, target_options
+from pypto_rw.commands.files import complain, name_of, read, reason
+from pypto_rw.commands.options import given_of, rules_option, target_options
 from pypto_rw.diagnostics import CompileError, Severity, render
 from pypto_rw.explain import Examiner, Explanation, Statement
 from pypto_rw.explain.render import as_json, as_text, misses_as_text
@@ -37,16 +37,7 @@ def _explain(options: argparse.Namespace) -> int:
     except (OSError, UnicodeDecodeError) as error:
         return complain(f"cannot read {file}: {reason(error)}")
     try:
-        examiner = Examiner(
-            source,
-            filename="<stdin>" if file == "-" else file,
-            target=options.target,
-            planner=options.planner,
-            ptoas=options.ptoas,
-            reference=options.reference,
-            rules=options.rules,
-            functions=options.function,
-        )
+        examiner = Examiner(source, **given_of(name_of(file), options.function, options))
         return _told(examiner, options)
     except CompileError as error:
         teller.tell(error.diagnostics, error.source)

@@ -13,6 +13,11 @@ def read(file: str) -> str:
     return data.decode("utf-8")
 
 
+def name_of(file: str) -> str:
+    """What diagnostics call a file given on the command line."""
+    return "<stdin>" if file == "-" else file
+
+
 def write(path: str, text: str) -> str | None:
     """Write atomically: the file is the old one or the whole new one. A message when it cannot be.
 

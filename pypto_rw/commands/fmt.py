@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, read, reason, write
+from pypto_rw.commands.files import complain, name_of, read, reason, write
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.syntax import parse
 from pypto_rw.syntax import write as written
@@ -31,7 +31,7 @@ def _formatted(options: argparse.Namespace, teller: Teller) -> int:
     for file in options.files or ["-"]:
         try:
             source = read(file)
-            text = written(parse(source, filename="<stdin>" if file == "-" else file))
+            text = written(parse(source, filename=name_of(file)))
         except (OSError, UnicodeDecodeError) as error:
             return complain(f"cannot read {file}: {reason(error)}")
         except CompileError as error:

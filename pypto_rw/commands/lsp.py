@@ -20,8 +20,9 @@ def lsp(parser: argparse.ArgumentParser) -> None:
 def _lsp(options: argparse.Namespace) -> int:
     if find_spec("pygls") is None:
         return complain("the language server needs an extra: python3 -m pip install 'pypto-rw[lsp]'")
-    from pypto_rw.server.analysis import Options
+    from pypto_rw.options import Options
     from pypto_rw.server.session import Session
 
-    Session(Options(options.target, options.planner, options.ptoas, tuple(options.rules))).run()
+    chosen = Options.of(target=options.target, planner=options.planner, ptoas=options.ptoas, rules=options.rules)
+    Session(chosen).run()
     return 0

@@ -8,11 +8,12 @@ import sys
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, over_input, read, reason, write
+from pypto_rw.commands.files import complain, name_of, over_input, read, reason, write
 from pypto_rw.commands.options import chip_options, rules_option
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.memory.chart import charts
 from pypto_rw.memory.picture import as_html, as_text
+from pypto_rw.options import TARGETS
 from pypto_rw.rewriting.rulebook import Rulebook
 
 
@@ -56,13 +57,13 @@ def _shown(file: str, source: str, options: argparse.Namespace) -> str:
     staged = api.stop_after(
         source,
         stage="plan",
-        filename="<stdin>" if file == "-" else file,
+        filename=name_of(file),
         target=options.target,
         planner=options.planner,
         rules=options.rules,
     )
-    target = api.TARGETS[options.target]
-    found = charts(staged.module, planner=options.planner, target=target, rulebook=Rulebook(tuple(options.rules)))
+    target = TARGETS[options.target]
+    found = charts(staged.module, planner=options.planner, target=target, rulebook=Rulebook(options.rules))
     if options.html is None:
         return as_text(found)
     return as_html(found, f"{'stdin' if file == '-' else os.path.basename(file)}, {target}, planner {options.planner}")

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pypto_rw import api
+from pypto_rw.options import ASSEMBLERS, PLANNERS, TARGETS
+
+if TYPE_CHECKING:
+    from pypto_rw.options import Given
 
 
 def compile_options(parser: argparse.ArgumentParser) -> None:
@@ -25,16 +30,29 @@ def compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--function", action="append", metavar="NAME", help="only this function (repeatable)")
 
 
+def given_of(filename: str, functions: Sequence[str] | None, options: argparse.Namespace) -> Given:
+    """What is compiled for what, with which rules, as the keyword arguments of `api.lower` and the others."""
+    return {
+        "filename": filename,
+        "target": options.target,
+        "planner": options.planner,
+        "ptoas": options.ptoas,
+        "reference": options.reference,
+        "rules": options.rules,
+        "functions": functions,
+    }
+
+
 def target_options(parser: argparse.ArgumentParser) -> None:
     """The chip, the planner and the assembler the text is for."""
     chip_options(parser)
-    parser.add_argument("--ptoas", default="0.57", choices=api.ASSEMBLERS, help="assembler the text is for")
+    parser.add_argument("--ptoas", default="0.57", choices=ASSEMBLERS, help="assembler the text is for")
 
 
 def chip_options(parser: argparse.ArgumentParser) -> None:
     """The chip and the planner."""
-    parser.add_argument("--target", default="a2a3", choices=list(api.TARGETS), help="chip (default a2a3)")
-    parser.add_argument("--planner", default="pypto", choices=api.PLANNERS, help="memory planner (default pypto)")
+    parser.add_argument("--target", default="a2a3", choices=list(TARGETS), help="chip (default a2a3)")
+    parser.add_argument("--planner", default="pypto", choices=PLANNERS, help="memory planner (default pypto)")
 
 
 def inspection_options(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pypto_rw.lowering.inspection import Inspection
+from pypto_rw.inspection import Inspection
 from pypto_rw.rewriting.selection import Selection
 from pypto_rw.rewriting.watching import Watch
 

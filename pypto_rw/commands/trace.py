@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pypto_rw.commands.compile import guarded, settings
+from pypto_rw.commands.compile import guarded
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
 from pypto_rw.commands.files import complain, over_input, write
-from pypto_rw.commands.options import rules_option, target_options
+from pypto_rw.commands.options import given_of, rules_option, target_options
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.explain import Explanation, explain
 from pypto_rw.trace import as_html, as_text, told
@@ -32,12 +32,12 @@ def _trace(options: argparse.Namespace) -> int:
     def attempt(
         source: str, functions: Sequence[str] | None, filename: str
     ) -> tuple[Explanation, Sequence[Diagnostic]]:
-        explained = explain(source, functions=functions, **settings(filename, options), **more)
+        explained = explain(source, **given_of(filename, functions, options))
         return explained, explained.diagnostics
 
     if (message := over_input(options.output, [options.file])) is not None:
         return complain(message)
-    teller, more = Teller(options), {"ptoas": options.ptoas, "reference": options.reference}
+    teller = Teller(options)
     code, explained = guarded(options.file, options, teller, attempt)
     if explained is None:
         return teller.finish(code)

@@ -6,9 +6,10 @@ import argparse
 
 from pypto_rw import api
 from pypto_rw.commands.diagnostics import Teller, diagnostics_options
-from pypto_rw.commands.files import complain, read, reason
+from pypto_rw.commands.files import complain, name_of, read, reason
 from pypto_rw.commands.options import target_options
 from pypto_rw.diagnostics import Severity
+from pypto_rw.options import TARGETS
 
 
 def verify(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,7 @@ def _verify(options: argparse.Namespace) -> int:
             target=options.target or _target(text),
             planner=options.planner,
             ptoas=options.ptoas,
-            filename="<stdin>" if file == "-" else file,
+            filename=name_of(file),
         )
         if options.werror:
             found = list(api.as_errors(found))
@@ -49,4 +50,4 @@ def _target(text: str) -> str:
     import re
 
     found = re.search(r'pto\.target_arch = "(\w+)"', text)
-    return found[1] if found and found[1] in api.TARGETS else "a2a3"
+    return found[1] if found and found[1] in TARGETS else "a2a3"

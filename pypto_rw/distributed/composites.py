@@ -36,6 +36,14 @@ def expanded(module: ir.Module, *, filename: str, source: str = "") -> ir.Module
     return replace(module, functions=tuple(functions))
 
 
+def opened(module: ir.Module, *, filename: str, source: str = "") -> ir.Module:
+    """`module` without distributed ops on whole tensors and with a context for each window; itself if it is so."""
+    if any(map(composite, module.functions)):
+        return expanded(module, filename=filename, source=source)
+    made = tuple(map(with_contexts, module.functions))
+    return module if made == module.functions else replace(module, functions=made)
+
+
 def with_contexts(function: ir.Function) -> ir.Function:
     """`function` with a communication context for each window, if it has windows and no context at all."""
     windows, contexts = windows_and_contexts(function)
@@ -54,7 +62,9 @@ def with_contexts(function: ir.Function) -> ir.Function:
 
 def composite(function: ir.Function) -> bool:
     """Whether `function` has distributed ops on whole tensors."""
-    return any(c is not None and c.callee.startswith("pld.tensor.") for c in map(_call, ir.statements(function.body)))
+    return any(
+        c is not None and c.callee.startswith("pld.tensor.") for c in map(ir.called, ir.statements(function.body))
+    )
 
 
 class _Expansion:
@@ -67,7 +77,7 @@ class _Expansion:
     def block(self, statements: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
         """The statements of a block, expanded."""
         for stmt in statements:
-            call = _call(stmt)
+            call = ir.called(stmt)
             if call is not None and call.callee.startswith("pld.tensor."):
                 try:
                     yield from (_at(s, stmt.span, call.span) for s in self._expand(stmt, call))
@@ -320,11 +330,6 @@ def _constant(expr: ir.Expr | None, default: int) -> int:
     if isinstance(expr, ir.Symbol):
         return _CODES.get(expr.path.removeprefix("pld."), default)
     return expr.value if isinstance(expr, ir.Int) else default
-
-
-def _call(stmt: ir.Stmt) -> ir.Call | None:
-    value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-    return value if isinstance(value, ir.Call) else None
 
 
 def _at(node: Any, span: Span, call: Span) -> Any:

@@ -19,7 +19,7 @@ MOST = 64
 
 def faults(function: ir.Function, book: Rulebook) -> Iterator[Refused]:
     """What a registering kernel does that it may not; nothing for a kernel without registrations."""
-    calls = [c for s in ir.statements(function.body) if (c := _call(s)) is not None]
+    calls = [c for s in ir.statements(function.body) if (c := ir.called(s)) is not None]
     first = next((c for c in calls if _trait(book, c, "registers") is not None), None)
     if first is None:
         return
@@ -52,7 +52,7 @@ def faults(function: ir.Function, book: Rulebook) -> Iterator[Refused]:
 
 def as_waiter(function: ir.Function, book: Rulebook) -> ir.Function:
     """A kernel made of a scope; one that registers completions is marked as the kernel that may."""
-    calls = [c for s in ir.statements(function.body) if (c := _call(s)) is not None]
+    calls = [c for s in ir.statements(function.body) if (c := ir.called(s)) is not None]
     if not any(_trait(book, c, "registers") is not None for c in calls):
         return function
     return replace(function, attrs=(*function.attrs, ("deferred_completion_waiter", ir.Bool(True))))
@@ -96,7 +96,7 @@ class _Checker:
         return inside * trips
 
     def _statement(self, stmt: ir.Stmt) -> int:
-        call = _call(stmt)
+        call = ir.called(stmt)
         if call is None:
             return 0
         if _trait(self.book, call, "registers") is not None:
@@ -129,11 +129,6 @@ def _trips(stmt: ir.For | ir.While) -> int | None:
         return None
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     return max(0, -(-(stop - start) // step)) if step > 0 else None
-
-
-def _call(stmt: ir.Stmt) -> ir.Call | None:
-    value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-    return value if isinstance(value, ir.Call) else None
 
 
 def _trait(book: Rulebook, call: ir.Call, name: str) -> tuple[str, ...] | None:

@@ -50,7 +50,7 @@ class _Member:
         for stmt in ir.statements(function.body):
             if isinstance(stmt, ir.Assign | ir.Yield) and stmt.type is not None and _is_window(stmt.type):
                 windows.update(stmt.targets)
-            call = _call(stmt)
+            call = ir.called(stmt)
             signature = book.signature(call.callee) if call is not None else None
             if call is None or signature is None:
                 continue
@@ -93,11 +93,6 @@ def _unordered(m: _Member, other: _Member) -> Iterator[Refusal]:
             yield refused, m.function.name
 
 
-def _call(stmt: ir.Stmt) -> ir.Call | None:
-    value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-    return value if isinstance(value, ir.Call) else None
-
-
 def _is_window(t: ir.Type) -> bool:
     return isinstance(t, ir.TensorType) and t.distributed
 
@@ -107,7 +102,7 @@ def _without(body: tuple[ir.Stmt, ...], calls: list[ir.Call]) -> tuple[ir.Stmt, 
         return body
     kept: list[ir.Stmt] = []
     for stmt in body:
-        if _call(stmt) in calls:
+        if ir.called(stmt) in calls:
             continue
         match stmt:
             case ir.For() | ir.While() | ir.Scope():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pypto_rw import api, ir
 from pypto_rw.diagnostics import NOWHERE, CompileError, Diagnostic
@@ -12,7 +12,9 @@ from pypto_rw.explain.sources import Source, Sources, origins
 from pypto_rw.explain.stated import Stated
 from pypto_rw.explain.terms import value, written
 from pypto_rw.explain.whynot import Miss, why_not
-from pypto_rw.lowering.inspection import Inspection, Traced
+from pypto_rw.inspection import Inspection
+from pypto_rw.lowering.traced import Traced
+from pypto_rw.options import Options
 from pypto_rw.pipeline import STAGES
 from pypto_rw.rewriting import ruletext
 from pypto_rw.rewriting.engine import Engine
@@ -20,71 +22,35 @@ from pypto_rw.rewriting.selection import Selection
 from pypto_rw.shaping.operands import Const, Instance, Var
 from pypto_rw.syntax import parse
 
+if TYPE_CHECKING:
+    from typing import Unpack
 
-def explain(
-    source: str,
-    *,
-    filename: str = "<string>",
-    target: str = "a2a3",
-    planner: str = "pypto",
-    ptoas: str = "0.57",
-    reference: bool = False,
-    rules: Sequence[str | Path] = (),
-    functions: Sequence[str] | None = None,
-    selection: Selection | None = None,
-) -> Explanation:
+    from pypto_rw.options import Given
+
+
+def explain(source: str, *, selection: Selection | None = None, **given: Unpack[Given]) -> Explanation:
     """Where every line of the text of `source` came from; arguments as for `api.lower`, the text has no places.
+    `selection` says which rules take part.
 
     A refused kernel is explained as far as it came: its diagnostics are in the explanation. Raises CompileError only
     for a text that cannot be parsed or rule files that cannot be read, ValueError for an option out of range."""
-    return Examiner(
-        source,
-        filename=filename,
-        target=target,
-        planner=planner,
-        ptoas=ptoas,
-        reference=reference,
-        rules=rules,
-        functions=functions,
-        selection=selection,
-    ).explanation()
+    return Examiner(source, selection=selection, **given).explanation()
 
 
 class Examiner:
     """One inspected run, which further questions may be asked about; arguments as for `explain`."""
 
-    def __init__(
-        self,
-        source: str,
-        *,
-        filename: str = "<string>",
-        target: str = "a2a3",
-        planner: str = "pypto",
-        ptoas: str = "0.57",
-        reference: bool = False,
-        rules: Sequence[str | Path] = (),
-        functions: Sequence[str] | None = None,
-        selection: Selection | None = None,
-    ) -> None:
-        self.source, self.filename, self.target = source, filename, api.TARGETS.get(target, target)
-        self.module = parse(source, filename=filename)
-        self.sources = Sources(self.module, source)
+    def __init__(self, source: str, *, selection: Selection | None = None, **given: Unpack[Given]) -> None:
         self.inspection = Inspection(selection or Selection())
+        given["loc"], given["inspection"] = False, self.inspection
+        options = Options.of(**given)
+        self.source, self.filename, self.target = source, options.filename, options.target
+        self.module = parse(source, filename=options.filename)
+        self.sources = Sources(self.module, source)
         self.diagnostics: tuple[Diagnostic, ...] = ()
         self.mlir = ""
         try:
-            lowered = api.lower(
-                source,
-                filename=filename,
-                target=target,
-                planner=planner,
-                ptoas=ptoas,
-                reference=reference,
-                loc=False,
-                rules=rules,
-                functions=functions,
-                inspection=self.inspection,
-            )
+            lowered = api.lowered(source, options)
             self.mlir, self.diagnostics = lowered.mlir, lowered.diagnostics
         except CompileError as error:
             if self.inspection.engine is None:  # a rule file or an option

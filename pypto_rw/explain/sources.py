@@ -61,8 +61,8 @@ class Sources:
 
 def called(stmt: ir.Stmt) -> str:
     """The op that a statement calls, "" for none."""
-    value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-    return value.callee if isinstance(value, ir.Call) else ""
+    call = ir.called(stmt)
+    return call.callee if call is not None else ""
 
 
 def _contains(outer: Span, inner: Span) -> bool:
@@ -87,8 +87,8 @@ def origins(module: ir.Module) -> tuple[str, list[tuple[int, str, Span, str]]]:
 
 
 def _call_span(stmt: ir.Stmt) -> Span:
-    value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-    return value.span if isinstance(value, ir.Call) else NOWHERE
+    call = ir.called(stmt)
+    return call.span if call is not None else NOWHERE
 
 
 def _bare(stmt: ir.Stmt) -> ir.Stmt:

@@ -81,7 +81,10 @@ class _Pipelines:
         values = self._main(stmt, start, ir.Name(name), 1, out)
         left = fresh(self.taken, "unroll_rem")
         out.append(ir.Assign((left,), index, ir.Binary("-", stop, ir.Name(name)), stmt.span))
-        self._choices(stmt, ir.Name(left), ir.Name(name), values, 1, stages, out)
+        if stages > 1:
+            self._choices(stmt, ir.Name(left), ir.Name(name), values, 1, out)
+        else:
+            self._bind(stmt, values, out)
 
     def _main(self, stmt: ir.For, start: ir.Expr, end: ir.Expr, step: int, out: list[ir.Stmt]) -> tuple[ir.Expr, ...]:
         """The loop over whole rounds; the values it ends with."""
@@ -141,50 +144,26 @@ class _Pipelines:
         base: ir.Expr,
         values: tuple[ir.Expr, ...],
         number: int,
-        stages: int,
         out: list[ir.Stmt],
-    ) -> None:
-        """`if left == 1: one copy, else if left == 2: two copies, …` after a loop with a run-time end."""
+    ) -> tuple[ir.Expr, ...]:
+        """`if left == number: so many copies, else if left == number + 1: …` after a loop with a run-time end; what
+        that ends with."""
         end = _end(stmt.body)
-        if number >= stages:
-            self._bind(stmt, values, out)
-            return
         places = [base, *(ir.Binary("+", base, ir.Int(k)) for k in range(1, number))]
         then: list[ir.Stmt] = []
         ends = self._rest(stmt, places, values, then)
+        targets = end.targets if end else ()
+        if number > 1:
+            targets = tuple(fresh(self.taken, t) for t in targets)
         other: list[ir.Stmt] = []
-        last = number + 1 >= stages
-        targets = end.targets if end and number == 1 else ()
+        if number + 1 < (stmt.stage or 1):
+            values = self._choices(stmt, left, base, values, number + 1, other)
         if end is not None:
-            targets = targets or tuple(fresh(self.taken, t) for t in end.targets)
-            if not last:
-                self._inner_choices(stmt, left, base, values, number + 1, stages, other, targets)
-            else:
-                other.append(replace(end, targets=targets, values=values))
+            other.append(replace(end, targets=targets, values=values))
             then.append(replace(end, targets=targets, values=ends))
-        elif not last:
-            self._choices(stmt, left, base, values, number + 1, stages, other)
         condition = ir.Binary("==", left, ir.Int(number))
         out.append(ir.If(condition, tuple(then), tuple(other), span=stmt.span))
-
-    def _inner_choices(
-        self,
-        stmt: ir.For,
-        left: ir.Expr,
-        base: ir.Expr,
-        values: tuple[ir.Expr, ...],
-        number: int,
-        stages: int,
-        out: list[ir.Stmt],
-        targets: tuple[str, ...],
-    ) -> None:
-        self._choices(stmt, left, base, values, number, stages, out)
-        inner = out[-1]
-        end = _end(stmt.body)
-        assert isinstance(inner, ir.If) and end is not None
-        results = _end(inner.body)
-        assert results is not None
-        out.append(replace(end, targets=targets, values=tuple(map(ir.Name, results.targets))))
+        return tuple(map(ir.Name, targets))
 
     def _bind(self, stmt: ir.For, values: tuple[ir.Expr, ...], out: list[ir.Stmt]) -> None:
         """The loop's results are the values it ends with."""
@@ -234,9 +213,9 @@ class _Pipelines:
 
     def _accesses(self, stmt: ir.Stmt) -> tuple[str, str]:
         """The tensor that a statement loads from and the one that it stores into, "" for none."""
-        call = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        signature = self.rulebook.signature(call.callee) if isinstance(call, ir.Call) else None
-        if not isinstance(call, ir.Call) or signature is None:
+        call = ir.called(stmt)
+        signature = self.rulebook.signature(call.callee) if call is not None else None
+        if call is None or signature is None:
             return "", ""
         if call.callee == "tile.load":
             return self._root(call.args[0]), ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.front.copies import copied, defined
-from pypto_rw.front.names import assigned, replaced
+from pypto_rw.front.names import assigned, fresh, replaced
 from pypto_rw.front.resolve import full_name
 from pypto_rw.front.split import halved, lane_split
 from pypto_rw.records import replace
@@ -28,10 +28,9 @@ def with_needed_parameters(function: ir.Function, rulebook: Rulebook, target: st
     names = {p.name for p in function.params}
     params = list(function.params)
     for stmt in ir.statements(function.body):
-        value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        if not isinstance(value, ir.Call):
+        if (call := ir.called(stmt)) is None:
             continue
-        signature = rulebook.signature(full_name(value.callee, rulebook))
+        signature = rulebook.signature(full_name(call.callee, rulebook))
         needs = signature.trait("needs-parameter") if signature else None
         if needs is not None and needs[0] == target and needs[1] not in names:
             names.add(needs[1])
@@ -65,9 +64,9 @@ class _Lanes:
         start = next((k for k, s in enumerate(body) if not self._sets_up(s)), len(body))
         last = body[-1] if body and isinstance(body[-1], ir.Return) else None
         inner = body[start : len(body) - 1 if last else len(body)]
-        lane = self._fresh("subblock_idx")
+        lane = fresh(self.taken, "subblock_idx")
         asks = ir.Assign((lane,), ir.ScalarType(ir.DType.INDEX), ir.Call("tile.get_subblock_idx"), self.source.span)
-        own = {n: self._fresh(n) for n in dict.fromkeys(defined(inner))}
+        own = {n: fresh(self.taken, n) for n in dict.fromkeys(defined(inner))}
         stands: dict[str, ir.Expr] = {}
         replay = tuple(s for stmt in copied(inner, own) if (s := self._emptied(stmt, stands)) is not None)
         first = ir.Binary("==", ir.Name(lane), ir.Int(0))
@@ -81,8 +80,8 @@ class _Lanes:
         return signature is not None and signature.trait("prologue") is not None
 
     def _signature(self, stmt: ir.Stmt) -> Signature | None:
-        value = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        return self.rulebook.signature(value.callee) if isinstance(value, ir.Call) else None
+        call = ir.called(stmt)
+        return self.rulebook.signature(call.callee) if call is not None else None
 
     def _emptied(self, stmt: ir.Stmt, stands: dict[str, ir.Expr]) -> ir.Stmt | None:
         """The statement on tiles without valid elements; None for what has no effect then."""
@@ -125,14 +124,6 @@ class _Lanes:
             kwargs = tuple((k, ir.Int(0) if k in narrows else a) for k, a in stmt.value.kwargs)
             stmt = replace(stmt, value=replace(stmt.value, args=args, kwargs=kwargs))
         return replace(stmt, type=empty)
-
-    def _fresh(self, name: str) -> str:
-        new, number = name, 0
-        while new in self.taken:
-            number += 1
-            new = f"{name}_{number}"
-        self.taken.add(new)
-        return new
 
 
 def _empty(t: ir.TileType) -> ir.TileType:

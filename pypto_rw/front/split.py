@@ -29,9 +29,9 @@ def lane_split(function: ir.Function, engine: Engine) -> int:
     Raises Refused where they differ, or are odd."""
     found = 0
     for stmt in ir.statements(function.body):
-        call = stmt.value if isinstance(stmt, ir.Assign | ir.Evaluate) else None
-        split = dict(call.kwargs).get("split") if isinstance(call, ir.Call) else None
-        if not isinstance(call, ir.Call) or not isinstance(split, ir.Int) or split.value == 0:
+        call = ir.called(stmt)
+        split = dict(call.kwargs).get("split") if call is not None else None
+        if call is None or not isinstance(split, ir.Int) or split.value == 0:
             continue
         if split.value not in _MODES or found not in (0, split.value):
             raise _refused(call, f"split={split.value} beside split={found}" if found else f"split={split.value}")

@@ -13,7 +13,7 @@ from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.front.annotations import completed
 from pypto_rw.front.asking import Asker
 from pypto_rw.front.decode import Decoder
-from pypto_rw.front.names import assigned, reads
+from pypto_rw.front.names import assigned, fresh, reads
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
 from pypto_rw.front.whole import whole_load, window
@@ -309,7 +309,7 @@ class Typer:
         def made(term: Term) -> str:
             if term not in names:
                 like = decoder.operand(term[1]) if term[0] == "made-of" else None
-                names[term] = self._unused(f"{like.id}{term[2]}") if isinstance(like, ir.Name) else self.fresh()
+                names[term] = fresh(self.taken, f"{like.id}{term[2]}") if isinstance(like, ir.Name) else self.fresh()
             return names[term]
 
         decoder = Decoder(
@@ -321,14 +321,6 @@ class Typer:
                 return new
             self.assign(ir.Assign((target,), None, new, call.span), out)
         return call
-
-    def _unused(self, name: str) -> str:
-        new, number = name, 0
-        while new in self.taken:
-            number += 1
-            new = f"{name}_{number}"
-        self.taken.add(new)
-        return new
 
     def _windowed(self, call: ir.Call) -> ir.Call:
         """A store of a tile that was loaded through a window of more than two axes stores through such a window."""

@@ -58,6 +58,8 @@ class Emitter:
 
     def constant(self, value: int | float, dtype: str) -> str:
         """SSA name of a constant, declared once per (value, dtype) at the function's head."""
+        if type(value) is int and (known := self._constant_names.get((dtype, value))) is not None:
+            return known
         is_float = dtype in mlir.FLOATS or isinstance(value, float)
         key = (dtype, value.hex() if isinstance(value, float) else float(value).hex() if is_float else value)
         name = self._constant_names.get(key)
@@ -184,7 +186,7 @@ class Emitter:
             frame.values.pop(target[1], None)
 
     def _line(self, line: Any, frame: _Frame) -> None:
-        _, target, wanted, pieces, holes = line
+        _, target, wanted, pieces, holes, _ = line
         values = [self._group(v, frame) if v[0] == "group" else self._value(v, frame) for v in wanted]
         dest = self._define(target, frame) if target is not None else ""
         types = self.types

@@ -14,7 +14,7 @@ from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.lowering.nodes import Branch, Declare, Do, Loop, Node, Same, Walked, WhileLoop
 from pypto_rw.lowering.printed import PrintedFunction
-from pypto_rw.lowering.printer import DEVICE, Printer, Settings
+from pypto_rw.lowering.printer import DEVICE, Printer
 from pypto_rw.lowering.walk import Walker
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.shaping.operands import Instance, Operand
@@ -22,23 +22,25 @@ from pypto_rw.shaping.unit import surroundings_of, windows_and_contexts
 from pypto_rw.shaping.values import Refused
 
 if TYPE_CHECKING:
-    pass
+    from pypto_rw.options import Options
 
 
 def lower_module(
     module: ir.Module,
     engine: Engine,
-    settings: Settings,
+    options: Options,
     source: str,
     *,
     unit: tuple[ir.Function, ...] | None = None,
+    marks: bool = False,
 ) -> tuple[str, list[PrintedFunction]]:
     """MLIR text of every function of `module`, in name order, and the instructions it is made of.
 
     Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
-    some of them."""
+    some of them. `marks`: the text is from before the fences and cache marks between ranks were added, so that the
+    reference's text has them too."""
     diagnostics: list[Diagnostic] = []
-    members = _checked_windows(module.functions, engine, settings, diagnostics)
+    members = _checked_windows(module.functions, engine, options, diagnostics)
     # the unit as it is lowered: members whose signals were put in order stand for the ones written
     ordered = {f.name: f for f in members}
     known = {f.name for f in unit or ()}
@@ -55,7 +57,7 @@ def lower_module(
                     "function-type",
                     f"the function {function.name} has type {kind}; only AIC, AIV and InCore have kernel code",
                     function.span,
-                    filename=settings.filename,
+                    filename=options.filename,
                     function=function.name,
                 )
             )
@@ -63,27 +65,27 @@ def lower_module(
         walker = Walker(
             engine,
             function,
-            addresses=settings.addresses,
-            filename=settings.filename,
+            addresses=options.addresses,
+            filename=options.filename,
             surroundings=surroundings_of(function, unit),
-            marks=(settings.marks or not settings.reference) and bool(windows_and_contexts(function)[0]),
+            marks=(marks or not options.reference) and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
     declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
-    diagnostics += _reserved(functions, declared, settings.filename)
+    diagnostics += _reserved(functions, declared, options.filename)
     diagnostics += unit_findings(
         module.functions,
         unit,
         engine.rulebook,
-        target=settings.target,
-        reference=settings.reference,
-        filename=settings.filename,
+        target=options.target,
+        reference=options.reference,
+        filename=options.filename,
     )
     templates = _Templates(engine)
-    if settings.inspection is not None:
-        settings.inspection.wanted = templates.wanted
+    if options.inspection is not None:
+        options.inspection.wanted = templates.wanted
     parameters = [_parameter_views(w, diagnostics) for w in walkers]
     for f, params in zip(walked, parameters, strict=True):
         for instance, span in (
@@ -92,27 +94,27 @@ def lower_module(
             *f.regions,
         ):
             templates.want(instance, span, f.function.name)
-    diagnostics += templates.finish(settings.filename)
+    diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
-    text = [f'module attributes {{pto.target_arch = "{settings.target}"}} {{']
+    text = [f'module attributes {{pto.target_arch = "{options.target}"}} {{']
     printed = []
     for f, params in zip(walked, parameters, strict=True):
-        printer = Printer(f, params, settings)
+        printer = Printer(f, params, options)
         lines = printer.print()
         text += lines
         distinct = printer.emitter.distinct
         kernel = DEVICE[f.function.kind or ""]
-        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if settings.addresses else lines))
+        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if options.addresses else lines))
     text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
     text.append("}")
-    if settings.inspection is not None:
-        settings.inspection.lines = text
+    if options.inspection is not None:
+        options.inspection.lines = text
     return "\n".join(text) + "\n", printed
 
 
 def _checked_windows(
-    unit: tuple[ir.Function, ...], engine: Engine, settings: Settings, diagnostics: list[Diagnostic]
+    unit: tuple[ir.Function, ...], engine: Engine, options: Options, diagnostics: list[Diagnostic]
 ) -> tuple[ir.Function, ...]:
     """The unit with its signals ordered; what its kernels with windows do wrong as whole functions is reported."""
     distributed = [f for f in unit if windows_and_contexts(f)[0]]
@@ -122,11 +124,11 @@ def _checked_windows(
     from pypto_rw.distributed.members import settled
 
     for f in distributed:
-        diagnostics += (r.diagnostic(f.span, settings.filename, f.name) for r in faults(f, engine.rulebook))
-    if settings.reference:
+        diagnostics += (r.diagnostic(f.span, options.filename, f.name) for r in faults(f, engine.rulebook))
+    if options.reference:
         return unit
     unit, unordered = settled(unit, engine.rulebook)
-    diagnostics += (r.diagnostic(r.span, settings.filename, name) for r, name in unordered)
+    diagnostics += (r.diagnostic(r.span, options.filename, name) for r, name in unordered)
     return unit
 
 
@@ -169,9 +171,7 @@ def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Inst
     return views
 
 
-def print_walked(
-    walker: Walker, walked: Walked, engine: Engine, settings: Settings
-) -> tuple[list[str], dict[str, str]]:
+def print_walked(walker: Walker, walked: Walked, engine: Engine, options: Options) -> tuple[list[str], dict[str, str]]:
     """Lines of one function's statements and the types printed for its values; for a rule's example."""
     params = [walker.shaper.parameter(p) for p in walked.function.params if isinstance(p.type, ir.TensorType)]
     given = [
@@ -184,9 +184,9 @@ def print_walked(
         templates.want(instance, span, walked.function.name)
     for instance in (*params, *given):
         templates.want(instance, walked.function.span, walked.function.name)
-    if refused := list(templates.finish(settings.filename)):
+    if refused := list(templates.finish(options.filename)):
         raise CompileError(refused)
-    printer = Printer(walked, params, settings)
+    printer = Printer(walked, params, options)
     return printer.statements(given), printer.emitter.types
 
 

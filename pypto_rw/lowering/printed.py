@@ -7,20 +7,21 @@ an extent (an index) is not read: the rules of the op have checked it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pypto_rw import cache
 from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.rewriting.template import mnemonic
 
 _NAME = re.compile(r"%[\w.$]+")
 _DECLARES = frozenset({"pto.alloc_tile", "pto.alloc_multi_tile", "pto.subview"})
+_IMPORTS = "pto.import_reserved_buffer"  # looks at what other functions of the unit reserve
 _LOCAL = frozenset({"pto.set_ffts", "pto.aic_initialize_pipe", "pto.aiv_initialize_pipe"})
 
 
-def _mnemonic(text: str) -> str:
-    """The instruction of a line."""
-    return (text.partition(" = ")[2] if text[0] == "%" else text).partition(" ")[0].partition("(")[0].strip('"')
+# Instructions that were found good: the identity of a template, which is kept alive, and what `Printed.known` says.
+Sound = dict[tuple[int, tuple[Any, ...]], Sequence[Any]]
 
 
 class Place:
@@ -33,25 +34,46 @@ class Place:
 
 
 class Printed:
-    """One distinct instruction: its text, where it was printed first, and what was known of its operands then."""
+    """One distinct instruction: its text, where it was printed first, and what was known of its operands then.
 
-    __slots__ = ("cut", "numbers", "place", "text", "types")
+    `known` tells it from other lines of its template; a constant has no template."""
+
+    __slots__ = ("_types", "cut", "known", "name", "names", "numbers", "place", "template", "text")
 
     def __init__(
-        self, text: str, place: Place, types: dict[str, str], numbers: dict[str, int], cut: dict[str, int]
+        self,
+        text: str,
+        name: str,
+        place: Place,
+        names: Sequence[str],
+        types: Sequence[str | None],
+        *,
+        template: Sequence[Any] | None = None,
+        known: tuple[Any, ...] = (),
+        numbers: dict[str, int] | None = None,
+        cut: dict[str, int] | None = None,
     ) -> None:
-        self.text, self.place, self.types, self.numbers, self.cut = text, place, types, numbers, cut
+        self.text, self.name, self.place, self.names = text, name, place, names
+        self._types = types  # one a name, and what else the caller has behind them
+        self.template, self.known = template, known
+        self.numbers, self.cut = numbers or {}, cut or {}
 
     @property
-    def name(self) -> str:
-        """The instruction."""
-        return _mnemonic(self.text)
+    def types(self) -> dict[str, str]:
+        """Types of the names that had one."""
+        return {n: t for n, t in zip(self.names, self._types, strict=False) if t is not None}
 
     def key(self) -> tuple[object, ...]:
         """The instruction without its names, as another process would see it."""
         order: dict[str, int] = {}
         text = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", self.text)
-        return text, *((self.types.get(n), self.numbers.get(n), self.cut.get(n)) for n in order)
+        types = self.types
+        return text, *((types.get(n), self.numbers.get(n), self.cut.get(n)) for n in order)
+
+    def remember(self, sound: Sound) -> None:
+        """Note that the assembler takes it, if that depends on nothing outside it."""
+        if self.template is not None and self.name != _IMPORTS:
+            sound[id(self.template), self.known] = self.template
 
 
 class Distinct:
@@ -62,8 +84,7 @@ class Distinct:
         self.first: list[Printed] = []
         self.tiles: dict[str, Place] = {}  # where each tile is declared
         self.settled: set[int] = set()  # templates of which one line tells all: a shape fixes types and handles
-        self._seen: dict[int, tuple[str, set[tuple[Any, ...]]]] = {}  # by template: what it declares, what was noted
-        self._lines: set[tuple[Any, ...]] = set()
+        self._seen: dict[int, set[tuple[Any, ...]]] = {}  # by template, what was noted
         self._cut: dict[str, int] = {}
 
     def note(
@@ -87,34 +108,39 @@ class Distinct:
         if self._cut:
             self.settled.clear()
             key = (*key, *map(self._cut.get, names))
-        found = self._seen.get(id(template))
-        if found is None:
-            name = _mnemonic(text)
-            found = self._seen[id(template)] = (name if name in _DECLARES else "", set())
+        name: str = template[5]
+        seen = self._seen.get(id(template))
+        if seen is None:
+            seen = self._seen[id(template)] = set()
             # The addresses of a function are constants before its first line.
-            settles = not any(type_ == "i64" for type_ in map(types.get, numbers)) if self.planned else False
-            if not (numbered or self._cut or (found[0] and (found[0] == "pto.subview" or not settles))):
+            settles = name not in _DECLARES or (
+                name != "pto.subview" and self.planned and not _addresses(types, numbers)
+            )
+            if settles and not (numbered or self._cut):
                 self.settled.add(id(template))
-        declares_what, seen = found
         if key not in seen:
             seen.add(key)
-            order: dict[str, int] = {}
-            bare = _NAME.sub(lambda m: f"%{order.setdefault(m[0], len(order))}", text)
-            if (line := (bare, *key)) not in self._lines:  # two templates may print one line
-                self._lines.add(line)
-                known = {n: types[n] for n in order if n in types}
-                read = {n: numbers[n][0] for n in names if n in numbers}
-                self.first.append(Printed(text, place, known, read, {n: self._cut[n] for n in names if n in self._cut}))
-        if declares_what == "pto.subview":
+            read = {n: numbers[n][0] for n in names if n in numbers} if numbered else None
+            cut = {n: self._cut[n] for n in names if n in self._cut} if self._cut else None
+            self.first.append(
+                Printed(text, name, place, names, key, template=template, known=key, numbers=read, cut=cut)
+            )
+        if name not in _DECLARES:
+            return
+        if name == "pto.subview":
             part, whole = (re.search(r" cols=(\d+),", types.get(n, "")) for n in names[:2])
             if part and whole and part[1] != whole[1]:
                 self._cut[names[0]] = int(whole[1])
-        elif declares_what:
+        else:
             self.tiles[names[0]] = place
 
     def constant(self, text: str, place: Place, name: str, type_: str) -> None:
         """A constant that rules look at."""
-        self.first.append(Printed(text, place, {name: type_}, {}, {}))
+        self.first.append(Printed(text, mnemonic(text), place, (name,), (type_,)))
+
+
+def _addresses(types: Mapping[str, str], numbers: Iterable[str]) -> bool:
+    return any(types.get(name) == "i64" for name in numbers)
 
 
 class PrintedFunction:
@@ -125,11 +151,25 @@ class PrintedFunction:
     def __init__(self, name: str, kernel: str | None, distinct: Distinct, lines: list[str]) -> None:
         self.name, self.kernel, self.distinct, self.lines = name, kernel, distinct, lines
 
-    def keyed(self, version: str, unit: Sequence[PrintedFunction]) -> Iterator[tuple[str, Printed]]:
-        """Every instruction with a key of all that its verdict depends on."""
-        present = sorted(_LOCAL & {p.name for p in self.distinct.first})
+    def around(self, version: str) -> tuple[object, ...]:
+        """What the verdict of any of its instructions depends on, beside the instruction."""
+        return version, self.kernel, *sorted({p.name for p in self.distinct.first} & _LOCAL)
+
+    def keyed(
+        self, around: tuple[object, ...], unit: Sequence[PrintedFunction], sound: Sound
+    ) -> Iterator[tuple[str, Printed]]:
+        """Every instruction with a key of all that its verdict depends on, but for those in `sound`.
+
+        Two templates may print one line, which is given once."""
+        lines: set[tuple[Any, ...]] = set()
         for printed in self.distinct.first:
-            around: object = None
-            if printed.name == "pto.import_reserved_buffer":
-                around = sorted(p.text for f in unit for p in f.distinct.first if p.name == "pto.reserve_buffer")
-            yield cache.digest(version, self.kernel, present, around, printed.key()), printed
+            if printed.template is not None and (id(printed.template), printed.known) in sound:
+                continue
+            key = printed.key()
+            if (key[0], printed.known) in lines:
+                continue
+            lines.add((key[0], printed.known))
+            reserved: object = None
+            if printed.name == _IMPORTS:
+                reserved = sorted(p.text for f in unit for p in f.distinct.first if p.name == "pto.reserve_buffer")
+            yield cache.digest(around, reserved, key), printed

@@ -11,13 +11,12 @@ from pypto_rw.diagnostics import Span
 from pypto_rw.lowering.emit import Emitter
 from pypto_rw.lowering.nodes import Branch, Carry, Declare, Do, Loop, Node, Same, Walked, WhileLoop
 from pypto_rw.lowering.printed import Place
-from pypto_rw.records import dataclass
 from pypto_rw.scalars import names_in
 from pypto_rw.shaping.operands import Instance, Var
 from pypto_rw.shaping.unit import contexts_of
 
 if TYPE_CHECKING:
-    from pypto_rw.lowering.inspection import Inspection
+    from pypto_rw.options import Options
 
 DEVICE = {"AIC": "cube", "AIV": "vector", "InCore": None}
 _HIDDEN: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -30,44 +29,28 @@ _HIDDEN: tuple[tuple[str, tuple[str, ...]], ...] = (
 _RENAMED = re.compile(r"(\w+?)_\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the text is for. `addresses`: alloc_tile carries addresses; `loc`: op lines carry source places;
-    `reference`: non-finite constants print as the reference build prints them; `marks`: the text is from before the
-    fences and cache marks between ranks were added, so that the reference's text has them too; `inspection` is shown
-    how the text came to be."""
+def emitter(options: Options) -> Emitter:
+    if options.inspection is None:
+        return Emitter(reference=options.reference)
+    from pypto_rw.lowering.traced import TracingEmitter  # a plain run traces nothing
 
-    target: str
-    addresses: bool
-    loc: bool
-    reference: bool
-    filename: str
-    marks: bool = False
-    inspection: Inspection | None = None
-
-
-def emitter(settings: Settings) -> Emitter:
-    if settings.inspection is None:
-        return Emitter(reference=settings.reference)
-    from pypto_rw.lowering.inspection import TracingEmitter  # a plain run traces nothing
-
-    return TracingEmitter(reference=settings.reference)
+    return TracingEmitter(reference=options.reference)
 
 
 class Printer:
     """Text of one walked function."""
 
-    def __init__(self, walked: Walked, parameters: list[Instance], settings: Settings) -> None:
-        self.walked, self.parameters, self.settings = walked, parameters, settings
+    def __init__(self, walked: Walked, parameters: list[Instance], options: Options) -> None:
+        self.walked, self.parameters, self.options = walked, parameters, options
         self.function = walked.function
-        self.place = f' loc("{escaped(settings.filename)}":'
+        self.place = f' loc("{escaped(options.filename)}":'
         self.scopes: list[set[str]] = [set()]  # handles declared, by enclosing region
         self.closed: set[str] = set()  # handles whose region has ended
         self.hoisted: list[str] = []
         self.arguments: list[str] = []
-        self.emitter = emitter(settings)
-        self.emitter.distinct.planned = settings.addresses
-        if settings.reference:
+        self.emitter = emitter(options)
+        self.emitter.distinct.planned = options.addresses
+        if options.reference:
             self.emitter.wishes.update(second_names(self.function.body))
         self.contexts = contexts_of(self.function)
         self.tensors = [p for p in self.function.params if isinstance(p.type, ir.TensorType)]
@@ -91,7 +74,7 @@ class Printer:
         self._arguments()
         by_handle: dict[object, str] = {}
         for name, handle in self.walked.tiles.items():
-            own = e.named(name) if self.settings.addresses or handle not in by_handle else by_handle[handle]
+            own = e.named(name) if self.options.addresses or handle not in by_handle else by_handle[handle]
             e.owned[name] = by_handle.setdefault(handle, own)
         for p in self.tensors:
             view = e.named(f"{p.name}_view")
@@ -99,10 +82,10 @@ class Printer:
             assert isinstance(p.type, ir.TensorType)
             e.types[view] = mlir.type_text(("TensorView", len(p.type.shape), (p.type.dtype.value,)))
             e.pointers[view] = self._pointer[p.name]
-        if self.settings.addresses:
+        if self.options.addresses:
             for offset in self.walked.offsets:
                 assert isinstance(offset, ir.Int)
-                e.constant(offset.value, offset.dtype.value if self.settings.reference else "INT64")
+                e.constant(offset.value, offset.dtype.value if self.options.reference else "INT64")
         for p in self.tensors:
             if p.name not in self.walked.unviewed or p.name in self.walked.used:
                 self._request_dimensions(p.type)
@@ -182,7 +165,7 @@ class Printer:
 
     def _location(self, span: Span, shape: str = "") -> Place:
         text = ""
-        if self.settings.loc and span and self.settings.filename:
+        if self.options.loc and span and self.options.filename:
             text = f"{self.place}{span.line}:{max(span.column, 1)})"
         return Place(text, span, shape)
 
@@ -240,7 +223,7 @@ class Printer:
         e = self.emitter
         e.location = self._location(node.span)
         self._declare(node.alloc)
-        if node.alloc is None or not self.settings.addresses:
+        if node.alloc is None or not self.options.addresses:
             e.bound[node.name] = e.operand(node.source)
 
     def _initial(self, carries: list[Carry]) -> list[tuple[Carry, str]]:

@@ -44,6 +44,7 @@ _ARGUMENTS = frozenset(
     if d.value in ("BOOL", "INDEX", "FP16", "BF16", "FP32", "TASK_ID")
     or (d.value.startswith(("INT", "UINT")) and not d.value.endswith("T4"))
 )
+_READ_NOTHING = (ir.Int, ir.Symbol)
 
 
 class Walker:
@@ -162,7 +163,7 @@ class Walker:
         depth = self.values.depth()
         for stmt in self._marked(body) if self.marks else body:
             try:
-                out.extend(self.statement(stmt))
+                self.statement(stmt, out)
             except Refused as refused:
                 while self.values.depth() > depth:  # it was refused inside a block of its own
                     self.values.leave()
@@ -223,21 +224,21 @@ class Walker:
                 if name not in self.values:
                     self.values[name] = Value(stmt.type, place=place if kind_of(stmt.type) == "tile" else None)
 
-    def statement(self, stmt: ir.Stmt) -> Iterator[Node]:
-        """Nodes of one statement."""
+    def statement(self, stmt: ir.Stmt, out: list[Node]) -> None:
+        """Adds the nodes of one statement to `out`."""
         match stmt:
             case ir.Assign():
-                yield from self._assign(stmt)
+                self._assign(stmt, out)
             case ir.Evaluate():
                 if not isinstance(stmt.value, ir.Call):
                     raise Refused("no-effect", "this expression has no effect; assign it or remove it")
-                yield from self._call(stmt.value, None, None, stmt.span)
+                self._call(stmt.value, None, None, stmt.span, out)
             case ir.For():
-                yield self._of_loops().range(stmt)
+                out.append(self._of_loops().range(stmt))
             case ir.While():
-                yield self._of_loops().while_(stmt)
+                out.append(self._of_loops().while_(stmt))
             case ir.If():
-                yield self._of_branches().branch(stmt)
+                out.append(self._of_branches().branch(stmt))
             case ir.Return():
                 for v in stmt.values:
                     self.use(v)
@@ -291,16 +292,16 @@ class Walker:
         """The function reads these variables."""
         if isinstance(expr, ir.Name):
             self.used.add(expr.id)
-        elif not isinstance(expr, ir.Int | ir.Symbol):
+        elif not isinstance(expr, _READ_NOTHING):
             self.used.update(names_in((expr,)))
 
-    def _assign(self, stmt: ir.Assign) -> Iterator[Node]:
+    def _assign(self, stmt: ir.Assign, out: list[Node]) -> None:
         value = stmt.value
         if len(stmt.targets) != 1:
             raise Refused("tuple-target", "several names need a pl.yield_ on the right")
         name = stmt.targets[0]
         if isinstance(value, ir.Call):
-            yield from self._call(value, name, stmt.type, stmt.span)
+            self._call(value, name, stmt.type, stmt.span, out)
             return
         if isinstance(value, ir.Item) and isinstance(value.value, ir.Name):
             of = self.values.get(value.value.id)
@@ -312,7 +313,7 @@ class Walker:
         if isinstance(value, ir.Name):
             found = self.values.get(value.id)
             if found is not None and kind_of(found.type) != "scalar":
-                yield self._alias(name, value.id, found, stmt)
+                out.append(self._alias(name, value.id, found, stmt))
                 return
         self.use(value)
         dtype = self.shaper.dtype(value)
@@ -325,9 +326,9 @@ class Walker:
         )
         if isinstance(operand, Instance):
             operand.result = name
-            yield Do(operand, None, stmt.span, stmt.span)
+            out.append(Do(operand, None, stmt.span, stmt.span))
         elif isinstance(operand, Var) or operand.dtype == "BOOL":
-            yield Same(name, operand, None, stmt.span)
+            out.append(Same(name, operand, None, stmt.span))
 
     def _alias(self, name: str, source: str, found: Value, stmt: ir.Assign) -> Same:
         self.used.add(source)
@@ -347,7 +348,7 @@ class Walker:
 
     # ------------------------------------------------------------------------------ calls
 
-    def _call(self, call: ir.Call, name: str | None, written: ir.Type | None, span: Span) -> Iterator[Node]:
+    def _call(self, call: ir.Call, name: str | None, written: ir.Type | None, span: Span, out: list[Node]) -> None:
         if call.callee in ("tile.alloc", "tensor.alloc"):
             if name is not None:
                 self.values[name] = Value(ir.OpaqueType("pl.Ptr"))
@@ -379,7 +380,7 @@ class Walker:
         if trait := signature.trait("declares"):
             self.declared[trait[0]] = trait[1]
         if name is not None and isinstance(written, ir.TupleType):
-            yield from self._pair(call, signature, name, written, span)
+            self._pair(call, signature, name, written, span, out)
             return
         value, shares = self._result(call, signature, arguments, name, written)
         self._spaces(call, signature, arguments)
@@ -405,7 +406,7 @@ class Walker:
             self._materialised(arguments.get(trait[0]))
         self._note_store(signature, arguments, name)
         self._use_types(value)
-        yield Do(instance, alloc, span, call.span or span, shares)
+        out.append(Do(instance, alloc, span, call.span or span, shares))
 
     def _materialised(self, expr: ir.Expr | None) -> None:
         """A window that the op copied into its own allocation is an ordinary tile from here on."""
@@ -415,8 +416,8 @@ class Walker:
             self.values[expr.id] = replace(found, window=found.window._replace(memory=2))
 
     def _pair(
-        self, call: ir.Call, signature: Signature, name: str, written: ir.TupleType, span: Span
-    ) -> Iterator[Node]:
+        self, call: ir.Call, signature: Signature, name: str, written: ir.TupleType, span: Span, out: list[Node]
+    ) -> None:
         """A call with two tiles as results: both are declared first, then written by the call."""
         elements = self.elements.get(name, {})
         results = []
@@ -429,10 +430,10 @@ class Walker:
             value = self.tiles.of(stmt.targets[0], stmt.type)
             self.values[stmt.targets[0]] = value
             results.append((stmt.targets[0], value))
-            yield Declare(self.tiles.alloc(*results[-1]), span)
+            out.append(Declare(self.tiles.alloc(*results[-1]), span))
         if len(results) != 2:
             raise Refused("tuple-element", f"{call.callee} gives 2 tiles; {name} has {len(results)}", call.span)
-        yield Do(self.shaper.call_for_pair(call, signature, results, name), None, span, call.span or span)
+        out.append(Do(self.shaper.call_for_pair(call, signature, results, name), None, span, call.span or span))
 
     def _note_store(self, signature: Signature, arguments: dict[str, ir.Expr], name: str | None) -> None:
         """A tensor is written by tile stores or by scalar writes, never by both: their order is not kept."""

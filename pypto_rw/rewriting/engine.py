@@ -81,6 +81,8 @@ class Engine:
         self.type_terms: dict[
             int, tuple[object, str | None]
         ] = {}  # by id: a type, and its term if it has no run-time part
+        # What the assembler takes, by all that it depends on: instructions, with what keeps their identity alive.
+        self.sound: dict[tuple[object, ...], dict[tuple[int, tuple[Any, ...]], Any]] = {}
         self._ops: dict[str, bool] = {}
         self._types: dict[str, int] = {}
         self._type_texts: list[str] = []
@@ -204,6 +206,8 @@ class Engine:
         """Keep what this process learned for the next one, and not too much for itself."""
         if len(self.type_terms) > _MOST_TYPES:
             self.type_terms.clear()
+        if sum(map(len, self.sound.values())) > _MOST_SOUND:
+            self.sound.clear()
         if self._shelf is not None:
             self._shelf.save()
 
@@ -266,6 +270,7 @@ class Engine:
         return _NUMBER.sub(lambda m: self._type_texts[int(m[1])], shape)
 
 
+_MOST_SOUND = 100_000  # instructions remembered
 _MOST_TYPES = 50_000
 _NUMBER = re.compile(r"\(ty (\d+)\)")
 _HEAD = re.compile(r'\((?:call "([^"]+)"|([^\s()]+))')

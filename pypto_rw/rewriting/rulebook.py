@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -188,7 +188,7 @@ class Rulebook:
 
     Raises CompileError (code `rule-file`) with the rule file's path and line for a declaration it cannot read."""
 
-    def __init__(self, extra: tuple[str | Path, ...] = ()) -> None:
+    def __init__(self, extra: Sequence[str | Path] = ()) -> None:
         self.folders = (*(os.fspath(f) for f in extra), resources.folder("rules"))
         for folder in self.folders:
             if not os.path.isdir(folder):

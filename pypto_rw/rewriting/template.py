@@ -20,9 +20,9 @@ Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 class Template:
     """Steps of one shape's code, as plain tuples; `slots` fresh values live while it is filled in.
 
-    An instruction is ("line", dest, values, pieces, holes): `dest` is defined by it or None, `values` are made in
-    order; every second piece of its text is empty, to be filled by the next hole: (index into values or -1 for
-    `dest`, whether the type of the value is wanted and not its name)."""
+    An instruction is ("line", dest, values, pieces, holes, name): `dest` is defined by it or None, `values` are made in
+    order, `name` is what it is called; every second piece of its text is empty, to be filled by the next hole: (index
+    into values or -1 for `dest`, whether the type of the value is wanted and not its name)."""
 
     steps: tuple[Any, ...]
     slots: int
@@ -102,7 +102,7 @@ class _Compiler:
                 holes.append((found, m[2] == "type"))
                 pieces += ("", "")
         pieces[-1] += form.text[at:]
-        return ("line", dest, tuple(values), tuple(pieces), tuple(holes))
+        return ("line", dest, tuple(values), tuple(pieces), tuple(holes), mnemonic("%".join(pieces)))
 
     def value(self, t: Any) -> Spec:
         head = t[0]
@@ -135,6 +135,11 @@ class _Compiler:
         if head == "none":
             return ("none",)
         raise InternalError(f"an operand that no rule resolves: {t}")
+
+
+def mnemonic(text: str) -> str:
+    """The instruction of a line."""
+    return (text.partition(" = ")[2] if text.startswith("%") else text).partition(" ")[0].partition("(")[0].strip('"')
 
 
 def _type(term: Any) -> str:

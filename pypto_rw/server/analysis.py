@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 
 from pypto_rw import api, ir
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity
+from pypto_rw.options import Options
 from pypto_rw.pipeline import STAGES
 from pypto_rw.records import dataclass
 from pypto_rw.syntax import parse
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What kernels are compiled for."""
-
-    target: str = "a2a3"
-    planner: str = "pypto"
-    ptoas: str = "0.57"
-    rules: tuple[str | Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

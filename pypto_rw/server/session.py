@@ -11,7 +11,6 @@ import gc
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlparse
@@ -22,8 +21,10 @@ from pygls.workspace.position_codec import PositionCodec
 
 from pypto_rw import api
 from pypto_rw.diagnostics import CompileError, Severity, Span
+from pypto_rw.options import Options
+from pypto_rw.resources import version
 from pypto_rw.rewriting.rulebook import Rulebook
-from pypto_rw.server.analysis import Analysis, Options
+from pypto_rw.server.analysis import Analysis
 from pypto_rw.server.catalogue import Catalogue
 from pypto_rw.server.completion import complete
 from pypto_rw.server.findings import Reporter
@@ -66,7 +67,7 @@ class Session:
         self._stamps = _stamps(options)
         self.documents: dict[str, Document] = {}
         self.worker = ThreadPoolExecutor(1, "check")
-        self.server = LanguageServer("pypto-rw", _version())
+        self.server = LanguageServer("pypto-rw", version())
         self._register()
 
     def run(self) -> None:
@@ -243,13 +244,6 @@ def _drop() -> None:
     """Let go of everything that was compiled."""
     api.forget()
     gc.collect()
-
-
-def _version() -> str:
-    try:
-        return version("pypto-rw")
-    except PackageNotFoundError:  # run from a checkout
-        return "0"
 
 
 def _filename(uri: str) -> str:

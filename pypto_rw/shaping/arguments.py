@@ -23,6 +23,13 @@ NONE_TERMS = {
     "i64": "-1",
     "String": '""',
 }
+# kinds of parameters that are a member of an enumeration: the members, and what else is told to be one
+_MEMBERS = {
+    "dtype": (ir.DType.__members__, "a dtype such as pl.FP32"),
+    "space": (ir.Space.__members__, "a memory space such as pl.Mem.Vec"),
+    "layout": (ir.TileLayout.__members__, "a tile layout such as pl.TileLayout.row_major"),
+    "tensor-layout": (ir.TensorLayout.__members__, "a tensor layout such as pl.TensorLayout.DN"),
+}
 _CODED = {
     "AtomicType.None_": 0,
     "AtomicType.Add": 1,
@@ -89,6 +96,7 @@ def _in_order(positional: Sequence[Parameter], args: tuple[ir.Expr, ...]) -> dic
 
 
 def default_term(p: Parameter) -> str:
+    """The term of a parameter that is left out."""
     assert p.default is not None
     sort = SORTS[p.kind]
     if sort == "bool":
@@ -103,27 +111,18 @@ def default_term(p: Parameter) -> str:
 
 
 def attribute_term(p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
+    """The term of an argument that is no operand. Refused: one that is not of the parameter's kind."""
+
     def wrong(what: str) -> Refused:
         return Refused("attribute-value", f"{call.callee}: {p.name} must be {what}", call.span)
 
     last = expr.path.rsplit(".", 1)[-1] if isinstance(expr, ir.Symbol) else None
+    if p.kind in _MEMBERS:
+        members, what = _MEMBERS[p.kind]
+        if last is None or last not in members:
+            raise wrong(what)
+        return f"({last})"
     match p.kind:
-        case "dtype":
-            if last is None or last not in ir.DType.__members__:
-                raise wrong("a dtype such as pl.FP32")
-            return f"({last})"
-        case "space":
-            if last is None or last not in ir.Space.__members__:
-                raise wrong("a memory space such as pl.Mem.Vec")
-            return f"({last})"
-        case "layout":
-            if last is None or last not in ir.TileLayout.__members__:
-                raise wrong("a tile layout such as pl.TileLayout.row_major")
-            return f"({last})"
-        case "tensor-layout":
-            if last is None or last not in ir.TensorLayout.__members__:
-                raise wrong("a tensor layout such as pl.TensorLayout.DN")
-            return f"({last})"
         case "pad":
             if last is not None and last in ir.Pad.__members__:
                 return f"(pad-{last})"

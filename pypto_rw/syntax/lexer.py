@@ -73,9 +73,9 @@ _UNSUPPORTED = {
 class Lexer:
     """Reads `lines` once, from the first to the last.
 
-    `comments` collects the comment lines above a statement, by the statement's line. `previous` and
-    `current` are the last two tokens given out, for error messages. `ready` may read a whole one-line
-    statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter."""
+    `comments` collects the comment lines above a statement, by the statement's line. `ready` may read a whole one-line
+    statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter,
+    and `head` a line `@…` or `def …:`, as a token."""
 
     def __init__(
         self,
@@ -84,15 +84,15 @@ class Lexer:
         comments: dict[int, tuple[str, ...]],
         ready: Callable[[str, int], object] | None = None,
         annotation: Callable[[str], object] | None = None,
+        head: Callable[[str, str, int], Token | None] | None = None,
     ) -> None:
         self.lines = lines
         self.comments = comments
         self.brackets: list[Token] = []
-        self.previous: Token | None = None
-        self.current: Token | None = None
         self._lexicon = lexicon
         self._ready = ready
         self._annotation = annotation
+        self._head = head
         self._line = 0  # index into `lines`
         self._start = 0  # that of the first line of the statement
         self._running: Iterator[Token] = iter(())
@@ -100,12 +100,10 @@ class Lexer:
 
     def __iter__(self) -> Iterator[Token]:
         self._running = self._tokens()
-        for token in self._running:
-            self.previous, self.current = self.current, token
-            yield token
+        return self._running
 
     def statement(self) -> list[Token]:
-        """The tokens of the statement `current` belongs to, as far as they can be read."""
+        """The tokens of the statement that the last token belongs to, as far as they can be read."""
         again = Lexer(self.lines, self._lexicon, {})
         again._line = self._start
         text = self.lines[self._start]
@@ -128,7 +126,7 @@ class Lexer:
             pass
 
     def _tokens(self) -> Iterator[Token]:
-        lines, count, ready = self.lines, len(self.lines), self._ready
+        lines, count, ready, head = self.lines, len(self.lines), self._ready, self._head
         indents = [""]
         pending: list[str] = []
         while self._line < count:
@@ -149,6 +147,12 @@ class Lexer:
                 self.comments[number] = tuple(map(_comment, pending))
                 pending.clear()
             if ready is not None:
+                if body[0] in "@cdi" and head is not None and (token := head(text, body, number)) is not None:
+                    self._line = number
+                    yield token
+                    if token.type in ("HEAD", "CLASS_HEAD"):
+                        yield Token("NEWLINE", "", "", number, len(text) + 1, len(text) + 1)
+                    continue
                 statement = ready(text, number)
                 if statement is not None:
                     self._line = number

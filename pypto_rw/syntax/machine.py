@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from pypto_rw import cache as stored
@@ -18,11 +19,12 @@ Tables = tuple[list[dict[str, int]], list[tuple[str, int, tuple[bool, ...], bool
 
 
 class Unexpected(Exception):
-    """`token` cannot follow here; `expected` are the token types that can."""
+    """`token` cannot follow `before` here; `expected` are the token types that can."""
 
-    def __init__(self, token: Token, expected: frozenset[str]) -> None:
+    def __init__(self, token: Token, expected: frozenset[str], before: Token | None) -> None:
         self.token = token
         self.expected = expected
+        self.before = before
         super().__init__(token.type)
 
 
@@ -40,38 +42,39 @@ class Machine:
         first, last = self._starts[start]
         states: list[int] = [first]
         values: list[Any] = []
-        step = self._step
-        token = None
-        for token in tokens:
-            step(token, states, values, -1)
-        end = Token("$END", "", "", 1, 1, 1)
-        if token is not None:
-            end = Token("$END", "", "", token.end_line, token.end_column, token.end_column)
-        step(end, states, values, last)
-        return values[-1]
+        table, rules, actions = self._states, self._rules, self._actions
+        before: Token | None = None
+        for token in chain(tokens, (None,)):
+            token = token or _end(before)
+            kind = token.type
+            while True:  # reduce by rules until the token can be shifted, or the end is reached
+                row = table[states[-1]]
+                action = row.get(kind)
+                if action is None:
+                    raise Unexpected(token, frozenset(name for name in row if name.isupper()), before)
+                if action >= 0:
+                    states.append(action)
+                    values.append(token.value if kind == "READY" else token)
+                    break
+                name, size, reduce = rules[~action]
+                if size:
+                    value = reduce(actions, values[-size:])
+                    del states[-size:], values[-size:]
+                else:
+                    value = reduce(actions, [])
+                states.append(table[states[-1]][name])
+                values.append(value)
+                if kind == "$END" and states[-1] == last:
+                    return values[-1]
+            before = token
+        raise AssertionError("the last token ends the parse")
 
-    def _step(self, token: Token, states: list[int], values: list[Any], last: int) -> None:
-        """Reduce by rules until `token` can be shifted, or until the state `last` is reached."""
-        table, rules, actions, kind = self._states, self._rules, self._actions, token.type
-        while True:
-            row = table[states[-1]]
-            action = row.get(kind)
-            if action is None:
-                raise Unexpected(token, frozenset(name for name in row if name.isupper()))
-            if action >= 0:
-                states.append(action)
-                values.append(token.value if kind == "READY" else token)
-                return
-            name, size, reduce = rules[~action]
-            if size:
-                value = reduce(actions, values[-size:])
-                del states[-size:], values[-size:]
-            else:
-                value = reduce(actions, [])
-            states.append(table[states[-1]][name])
-            values.append(value)
-            if states[-1] == last:
-                return
+
+def _end(last: Token | None) -> Token:
+    """The token behind the last one."""
+    if last is None:
+        return Token("$END", "", "", 1, 1, 1)
+    return Token("$END", "", "", last.end_line, last.end_column, last.end_column)
 
 
 # What a rule makes of its symbols' values, with the actions' methods.

@@ -3,8 +3,9 @@
 A one-line statement is split into pieces.  Variable names and plain integers are holes; the rest, with a
 mark for each hole, is the template.  A new template is parsed with stand-ins in its holes, and the tree
 becomes a maker: a function from the texts of the holes, and the column of every piece, to the statement.
-What a line means must then not depend on what is in its holes; lines where it could (names of file-level
-constants, subscripts of a name, slots) are left to the parser."""
+What a line means must then not depend on what is in its holes; lines where it could (subscripts of a name, slots)
+are left to the parser. A name of a number or of a dynamic dimension is no hole: what it stands for is part of the
+template. Lines with other file-level names are left to the parser too."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from typing import Any
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import fields, is_dataclass, replace
-from pypto_rw.syntax.tokens import Lexicon
+from pypto_rw.syntax.heads import head_of, movable, moved
+from pypto_rw.syntax.parts import Part
+from pypto_rw.syntax.tokens import Lexicon, Token
 
 # Direction and type of a parameter.
 Annotation = tuple[str, ir.Type]
@@ -31,8 +34,8 @@ _PIECE = re.compile(
 # A line that may give a name to a type or a part of one, in this line or in those that continue it.
 _BINDS = re.compile(r"\s*[^\W\d]\w*\s*=\s*(?:\(\s*)*(?:\w+\.[A-Z]|\w*\Z|\\)|.*\\\Z")
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
-_NAME, _INTEGER, _NEVER = "\x01", "\x02", "\x03"
-MARKS = _NAME + _INTEGER + _NEVER
+_NAME, _INTEGER, _NEVER, _MEANING = "\x01", "\x02", "\x03", "\x04"
+MARKS = _NAME + _INTEGER + _NEVER + _MEANING
 """Characters a text may not contain if its lines are to be looked up here."""
 # Stand-ins: nothing a person or a printer writes, and no value that a check could object to.
 _STAND_IN = "zz__hole_{}__zz"
@@ -48,16 +51,25 @@ _ONE_LINE = (ir.Assign, ir.Evaluate, ir.Yield, ir.Return)
 _TYPES = (ir.TensorType, ir.TileType, ir.ScalarType, ir.ArrayType, ir.TupleType)
 
 
+_Said = tuple[str, tuple[tuple[str, str | None], ...]]  # a text, and what the file-level names in it stand for
+_MOST_KINDS = 64  # sets of file-level names that are remembered
+
+
 class Templates:
     """What is known of lines, whatever file they stand in: the makers, and what they share.
 
-    `parse_line` parses one line, without indentation, alone: None if it is not one statement that stands for
-    itself. `share` makes equal types one object."""
+    `parse_line` parses one line, without indentation, alone but for the file-level names given: None if it is not one
+    statement that stands for itself. `share` makes equal types one object."""
 
-    def __init__(self, lexicon: Lexicon, parse_line: Callable[[str], object], share: dict[ir.Type, ir.Type]) -> None:
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        parse_line: Callable[[str, dict[str, Part]], object],
+        share: dict[ir.Type, ir.Type],
+    ) -> None:
         self.lexicon = lexicon
         self.makers: dict[str, _Make] = {}
-        self.kinds = _Kinds(lexicon, frozenset())
+        self._kinds: dict[tuple[tuple[str, str | None], ...], _Kinds] = {}
         self.share = share
         self.files = 0  # how many have been read
         self._parse_line = parse_line
@@ -65,16 +77,27 @@ class Templates:
         self._names = _Names()
         self._integers = _Integers()
         self._types: list[dict[tuple[str, ...], ir.Type]] = []
-        self.annotations: dict[str, tuple[Annotation, frozenset[str]]] = {}  # of parameters, with the names in them
+        self.annotations: dict[_Said, Annotation] = {}  # of parameters
+        self.decorators: dict[_Said, Part] = {}  # lines `@…`
 
     @property
     def size(self) -> int:
         """How many things are remembered."""
-        words = len(self.kinds) + len(self.lexicon) + len(self._names) + len(self._integers)
-        words += len(self.annotations)
+        words = sum(map(len, self._kinds.values())) + len(self.lexicon) + len(self._names) + len(self._integers)
+        words += len(self.annotations) + len(self.decorators)
         return words + len(self.makers) + len(self._met) + len(self.share) + sum(map(len, self._types))
 
-    def learned(self, key: str, pieces: list[str], kinds: list[str]) -> _Make | None:
+    def kinds(self, meanings: dict[str, str | None]) -> _Kinds:
+        """Kinds of pieces where the file-level names stand for that; None for what is not told."""
+        known = tuple(meanings.items())
+        found = self._kinds.get(known)
+        if found is None:
+            if len(self._kinds) >= _MOST_KINDS:
+                self._kinds.clear()
+            found = self._kinds[known] = _Kinds(self.lexicon, meanings)
+        return found
+
+    def learned(self, key: str, pieces: list[str], kinds: list[str], constants: dict[str, Part]) -> _Make | None:
         """The maker of a template without one; None while it is not worth a parse more, or where there is none."""
         file, times = self._met.get(key, (self.files, 0))
         if times > _WORTHWHILE:
@@ -84,14 +107,14 @@ class Templates:
         if (times < _WORTHWHILE and not seen_before) or _NEVER in key:
             self._met[key] = (self.files, times)
             return None
-        make = self._learn(pieces, kinds)
+        make = self._learn(pieces, kinds, constants)
         if make is None:
             self._met[key] = (self.files, _WORTHWHILE + 1)
         else:
             self.makers[key] = make
         return make
 
-    def _learn(self, pieces: list[str], kinds: list[str]) -> _Make | None:
+    def _learn(self, pieces: list[str], kinds: list[str], constants: dict[str, Part]) -> _Make | None:
         filled = pieces[:]
         names: dict[str, int] = {}
         integers: dict[int, int] = {}
@@ -106,7 +129,7 @@ class Templates:
                 integers[value] = place
         line = "".join(filled)
         body = line.lstrip(" \t\f")
-        statement = self._parse_line(body)
+        statement = self._parse_line(body, constants)
         if not isinstance(statement, _ONE_LINE) or _names_a_record(statement):
             return None
         builder = _Builder(
@@ -128,29 +151,28 @@ class Memo:
 
     `constants` are the file-level names, which grow while the file is read."""
 
-    def __init__(self, templates: Templates, constants: dict[str, Any], comments: dict[int, tuple[str, ...]]) -> None:
+    def __init__(self, templates: Templates, constants: dict[str, Part], comments: dict[int, tuple[str, ...]]) -> None:
         templates.files += 1
         self._templates = templates
-        self._kinds = templates.kinds
         self._comments = comments
-        self._known_constants: frozenset[str] = frozenset()
         self._wait = False
         self._constants = constants
+        self._seen: dict[str, Part] = {}
+        self._meanings: dict[str, str | None] = {}
+        self._kinds = templates.kinds({})
 
     def __call__(self, text: str, number: int) -> ir.Stmt | None:
         if text[0] not in " \t" or "#" in text or "\\" in text or self._wait:
             # The parser knows the names of a line only when it sees the next one.
             self._wait = _BINDS.match(text) is not None
             return None
-        if self._constants.keys() != self._known_constants:
-            # A name that was a hole may stand for a constant from here on.
-            self._known_constants = frozenset(self._constants)
-            self._kinds = _Kinds(self._templates.lexicon, self._known_constants)
+        if self._constants != self._seen:
+            self._look()
         pieces = _PIECE.split(text)
         template = pieces[:]
         template[1::2] = kinds = list(map(self._kinds.__getitem__, pieces[1::2]))
         key = "".join(template)
-        make = self._templates.makers.get(key) or self._templates.learned(key, pieces, kinds)
+        make = self._templates.makers.get(key) or self._templates.learned(key, pieces, kinds, self._constants)
         if make is None:
             self._wait = _BINDS.match(text) is not None
             return None
@@ -158,16 +180,63 @@ class Memo:
         comments = self._comments.get(number)
         return statement if comments is None else replace(statement, comments=comments)
 
+    def head(self, text: str, body: str, number: int) -> Token | None:
+        """The token for a line `@…`, `import …`, `class …:` or `def …:`, if all of it is known.
+
+        `body` is the line without indentation."""
+        if self._wait:
+            return None
+        if body[0] != "@":
+            return head_of(text, body, number, self._templates.lexicon, self.annotation)
+        said = self._said(text)
+        found = self._templates.decorators.get(said) if said is not None else None
+        if found is None:
+            return None
+        return Token("DECORATOR", text, moved(found, number), number, len(text) - len(body) + 1, len(text) + 1)
+
+    def learn_decorator(self, text: str, part: Part) -> None:
+        """Remember what a line `@…` says."""
+        said = self._said(text)
+        if said is not None and movable(part) and not _CALLS.search(text):
+            self._templates.decorators[said] = part
+
     def annotation(self, text: str) -> Annotation | None:
         """What the annotation of a parameter says, if it is known."""
-        found = self._templates.annotations.get(text)
-        return found[0] if found is not None and found[1].isdisjoint(self._constants) else None
+        said = self._said(text)
+        return self._templates.annotations.get(said) if said is not None else None
 
     def learn_annotation(self, text: str, annotation: Annotation) -> None:
-        """Remember what an annotation says, unless a name in it stands for something in this file alone."""
-        names = frozenset(_BARE.findall(text))
-        if names.isdisjoint(self._constants) and not _CALLS.search(text):
-            self._templates.annotations[text] = annotation, names
+        """Remember what an annotation says."""
+        said = self._said(text)
+        if said is not None and not _CALLS.search(text):
+            self._templates.annotations[said] = annotation
+
+    def _said(self, text: str) -> _Said | None:
+        """A text with what the file-level names in it stand for; None where that is not told."""
+        if self._constants != self._seen:
+            self._look()
+        if not self._meanings:
+            return text, ()
+        names = [n for n in _BARE.findall(text) if n in self._meanings]
+        meanings = tuple([(n, self._meanings[n]) for n in names])
+        return (text, meanings) if all(m is not None for _, m in meanings) else None
+
+    def _look(self) -> None:
+        """A name that was a hole may stand for something from here on."""
+        self._seen = dict(self._constants)
+        self._meanings = {name: _meaning(part) for name, part in self._seen.items()}
+        self._kinds = self._templates.kinds(self._meanings)
+
+
+def _meaning(part: Part) -> str | None:
+    """What a file-level name stands for, if that is a number or a dynamic dimension."""
+    match part.node:
+        case ir.Int() | ir.Float():
+            return repr(part.node)
+        case ir.Call("dynamic", (ir.Str(symbol),), (), ()):
+            return f"dynamic {symbol!r}"
+        case _:
+            return None
 
 
 def _names_a_record(statement: object) -> bool:
@@ -182,10 +251,10 @@ def _names_a_record(statement: object) -> bool:
 class _Kinds(dict[str, str]):
     """Piece -> what stands for it in a template: a mark for a hole, or the piece itself."""
 
-    def __init__(self, lexicon: Lexicon, constants: frozenset[str]) -> None:
+    def __init__(self, lexicon: Lexicon, meanings: dict[str, str | None]) -> None:
         super().__init__()
         self._lexicon = lexicon
-        self._constants = constants
+        self._meanings = meanings
 
     def __missing__(self, piece: str) -> str:
         kind = self[piece] = self._kind(piece)
@@ -202,7 +271,10 @@ class _Kinds(dict[str, str]):
             return _NEVER if piece == "slots=" else piece
         if piece[-1] in "([" or not piece.isascii() or self._lexicon[piece][0] != "NAME":
             return _NEVER
-        return _NEVER if piece in self._constants else _NAME
+        if piece not in self._meanings:
+            return _NAME
+        meaning = self._meanings[piece]
+        return f"{piece}{_MEANING}{meaning}{_MEANING}" if meaning is not None else _NEVER
 
 
 class _Names(dict[str, ir.Name]):

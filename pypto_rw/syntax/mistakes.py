@@ -39,11 +39,12 @@ _PLACES = {
     "YIELD": ("alone on a line, or right of `=`", "write x = {}(...)"),
     "FUNC_ATTR": ("at the start of a function", ""),
 }
+_READ_BEFORE = frozenset(["READY", "KNOWN", "DECORATOR", "HEAD", "CLASS_HEAD"])  # tokens that nobody writes
 
 
 def explain(error: Unexpected, lexer: Lexer) -> Refusal:
     """The refusal for the token the grammar could not take."""
-    token, expected, before = error.token, error.expected, lexer.previous
+    token, expected, before = error.token, error.expected - _READ_BEFORE, error.before
     words = lexer.statement()
     first = words[0].text if words else ""
     layout = _layout(token, expected, before, lexer)

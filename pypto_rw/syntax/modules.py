@@ -9,6 +9,7 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Span
 from pypto_rw.records import dataclass
 from pypto_rw.syntax.constants import known_number
+from pypto_rw.syntax.heads import ClassHead, Head, Parameter
 from pypto_rw.syntax.memo import Annotation
 from pypto_rw.syntax.parts import Applied, Part, Record, between
 from pypto_rw.syntax.statements import Statements, too_deep
@@ -24,18 +25,13 @@ class _Program:
     span: Span
 
 
-@dataclass(slots=True)
-class _Parameter:
-    name: Token
-    annotation: Part | Token | None
-
-
 class Modules(Statements):
     """The actions of the whole grammar; `file` gives the ir.Module."""
 
     def __init__(self, comments: dict[int, tuple[str, ...]], prefix: str, header: str | None) -> None:
         super().__init__(comments)
         self.learn: Callable[[Part, Annotation], None] = lambda part, annotation: None
+        self.learn_decorator: Callable[[Token, Part, Token], None] = lambda at, part, end: None
         self._import_name = prefix
         self._header = header
         self._locals: list[tuple[str, Part | None]] = []
@@ -161,7 +157,11 @@ class Modules(Statements):
     # --------------------------------------------------------------------------------- definitions
 
     def decorator(self, c: list[Any]) -> Part:
+        if len(c) == 1:
+            known: Part = c[0].value
+            return known
         part: Part = c[1]
+        self.learn_decorator(*c)
         return part
 
     def bases(self, c: list[Any]) -> Token:
@@ -170,11 +170,16 @@ class Modules(Statements):
         token: Token = c[0]
         return token
 
+    def class_head(self, c: list[Any]) -> ClassHead:
+        if len(c) == 1:
+            known: ClassHead = c[0].value
+            return known
+        return ClassHead(c[0], c[1], c[-1])
+
     def program(self, c: list[Any]) -> _Program:
-        at = next(index for index, item in enumerate(c) if isinstance(item, Token) and item.type == "CLASS")
-        word, name = c[at], c[at + 1]
-        span = between(word, c[-2])
-        decorators: list[Part] = c[:at]
+        head: ClassHead = c[-2]
+        name, span = head.name, between(head.word, head.colon)
+        decorators: list[Part] = c[:-2]
         if not decorators:
             raise Refusal(
                 "missing-decorator",
@@ -195,10 +200,10 @@ class Modules(Statements):
                 )
         return _Program(name.text, c[-1], span)
 
-    def parameters(self, c: list[Any]) -> list[_Parameter]:
+    def parameters(self, c: list[Any]) -> list[Parameter]:
         return c[::2]
 
-    def parameter(self, c: list[Any]) -> _Parameter:
+    def parameter(self, c: list[Any]) -> Parameter:
         name: Token = c[0]
         if len(c) > 1 and c[-2].type == "EQUAL":
             raise Refusal(
@@ -207,18 +212,25 @@ class Modules(Statements):
                 c[-1].span,
                 "remove it",
             )
-        return _Parameter(name, c[2] if len(c) > 1 else None)
+        return Parameter(name, c[2] if len(c) > 1 else None)
 
     def returns(self, c: list[Any]) -> Part:
         part: Part = c[1]
         return part
 
+    def head(self, c: list[Any]) -> Head:
+        if len(c) == 1:
+            known: Head = c[0].value
+            return known
+        return Head(
+            c[0], c[1], c[3] if isinstance(c[3], list) else [], c[-2] if isinstance(c[-2], Part) else None, c[-1]
+        )
+
     def function(self, c: list[Any]) -> ir.Function:
-        at = next(index for index, item in enumerate(c) if isinstance(item, Token) and item.type == "DEF")
-        word, name, colon = c[at], c[at + 1], c[-2]
-        span = between(word, colon)
-        kind, options = self._options(c[:at], name, span)
-        parameters = c[at + 3] if isinstance(c[at + 3], list) else []
+        head: Head = c[-2]
+        name, parameters = head.name, head.parameters
+        span = between(head.word, head.colon)
+        kind, options = self._options(c[:-2], name, span)
         self_ = bool(parameters) and parameters[0].name.text == "self" and parameters[0].annotation is None
         params: dict[str, ir.Param] = {}
         for parameter in parameters[self_:]:
@@ -228,8 +240,11 @@ class Modules(Statements):
                 )
             params[parameter.name.text] = self._param(parameter)
         result: ir.Type | None = None
-        if isinstance(c[-3], Part):
-            result = self.types.read(c[-3])
+        if isinstance(head.returns, Part):
+            result = self.types.read(head.returns)
+            self.learn(head.returns, ("In", result))
+        elif head.returns is not None:
+            result = head.returns
         self._forget_locals()
         body = c[-1]
         attrs: tuple[tuple[str, ir.Expr], ...] = ()
@@ -243,7 +258,7 @@ class Modules(Statements):
                 raise Refusal("too-deep", "blocks are nested too deep here", place, "move the inner part to a function")
         return ir.Function(name.text, tuple(params.values()), body, kind, options, attrs, result, self_, span)
 
-    def _param(self, parameter: _Parameter) -> ir.Param:
+    def _param(self, parameter: Parameter) -> ir.Param:
         name, part = parameter.name, parameter.annotation
         if isinstance(part, Token):
             known: Any = part.value

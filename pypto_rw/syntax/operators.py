@@ -9,15 +9,15 @@ from pypto_rw import ir
 from pypto_rw.syntax.parts import Part, between, deepest, float_
 from pypto_rw.syntax.tokens import Refusal, Token
 
-_COMPARISON = 5
-_NOT = 4
-_UNARY = 12
-_POWER = 13
-_LEVELS = {
+COMPARISON = 5
+NOT = 4
+UNARY = 12
+POWER = 13
+LEVELS = {
     "or": 1,
     "xor": 2,
     "and": 3,
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), _COMPARISON),
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), COMPARISON),
     "|": 6,
     "^": 7,
     "&": 8,
@@ -26,7 +26,7 @@ _LEVELS = {
     "+": 10,
     "-": 10,
     **dict.fromkeys(("*", "/", "//", "%"), 11),
-    "**": _POWER,
+    "**": POWER,
 }
 
 
@@ -47,10 +47,10 @@ class Chain:
         compared = False
         while self._at < len(items):
             operator: Token = items[self._at]
-            level = _LEVELS[operator.text]
+            level = LEVELS[operator.text]
             if level < least:
                 break
-            if level == _COMPARISON:
+            if level == COMPARISON:
                 if compared:
                     raise Refusal(
                         "chained-comparison",
@@ -61,7 +61,7 @@ class Chain:
                 compared = True
             self._at += 1
             # `**` nests to the right, and a sign may follow it.
-            right = self.read(_UNARY if level == _POWER else level + 1)
+            right = self.read(UNARY if level == POWER else level + 1)
             first, last = left.first, right.last
             node = ir.Binary(operator.text, self._finish(left), self._finish(right), between(first, last))
             left = Part(node, first, last, deepest((left, right), first, last))
@@ -69,13 +69,13 @@ class Chain:
 
     def _prefix(self, operator: Token, least: int) -> Part:
         if operator.type == "NOT":
-            if least > _NOT:
+            if least > NOT:
                 raise Refusal(
                     "not-operand", "`not` binds weaker than the operator before it", operator.span, "write (not x)"
                 )
-            operand = self.read(_NOT)
+            operand = self.read(NOT)
         else:
-            operand = self.read(_UNARY)
+            operand = self.read(UNARY)
             if operator.type == "PLUS":
                 raise Refusal(
                     "unsupported-syntax", "a leading `+` is not part of the language", operator.span, "leave it out"

@@ -13,7 +13,7 @@ from pypto_rw.syntax.memo import MARKS, Annotation, Memo, Templates
 from pypto_rw.syntax.mistakes import explain
 from pypto_rw.syntax.modules import Modules
 from pypto_rw.syntax.parts import Part
-from pypto_rw.syntax.tokens import Lexicon, Refusal
+from pypto_rw.syntax.tokens import Lexicon, Refusal, Token
 
 _HEADER = re.compile(r"# pypto\.program: (.*)")
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -49,7 +49,12 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
         if first.line == last.end_line:
             ready.learn_annotation(lines[first.line - 1][first.column - 1 : last.end_column - 1], annotation)
 
+    def learn_decorator(at: Token, part: Part, end: Token) -> None:
+        if at.line == end.line:
+            ready.learn_decorator(lines[at.line - 1], part)
+
     actions.learn = learn
+    actions.learn_decorator = learn_decorator
     try:
         return _read(lines, templates.lexicon, actions, comments, ready, filename)
     finally:
@@ -65,7 +70,9 @@ def _read(
     ready: Memo | None,
     filename: str,
 ) -> ir.Module:
-    lexer = Lexer(lines, lexicon, comments, ready, ready.annotation if ready is not None else None)
+    lexer = Lexer(lines, lexicon, comments)
+    if ready is not None:
+        lexer = Lexer(lines, lexicon, comments, ready, ready.annotation, ready.head)
     try:
         try:
             module = Machine(actions).parse(lexer, "file")
@@ -88,15 +95,18 @@ _idle: dict[tuple[str, str, bool], Templates] = {}  # by what the lexicon depend
 
 def _templates(lexicon: Lexicon) -> Templates:
     shared: dict[ir.Type, ir.Type] = {}
-    # Lines are read by actions of their own: no constants, no loops around.
+    # Lines are read by actions of their own: no loops around.
     machine: Machine | None = None
+    alone = Modules({}, lexicon.prefix, None)
 
-    def parse_line(line: str) -> object:
-        nonlocal machine
+    def parse_line(line: str, constants: dict[str, Part]) -> object:
+        nonlocal machine, alone
         if machine is None:
             alone = Modules({}, lexicon.prefix, None)
             alone.types.shared = shared
             machine = Machine(alone)
+        alone.constants.clear()
+        alone.constants.update(constants)
         try:
             return machine.parse(Lexer([line], lexicon, {}), "line")
         except (Refusal, Unexpected):

@@ -100,12 +100,15 @@ _XOR = re.compile(r"[\w)\]] xor [\w(\[]")
 class Lexicon(dict[str, tuple[str, str]]):
     """Text of a word or dotted name -> (token type, value), for one import prefix.
 
-    `pl.tile.and_` has the value `tile.and_`; `pld.` and `self.` stay. Filled as names are met."""
+    `pl.tile.and_` has the value `tile.and_`; `pld.` and `self.` stay. Filled as names are met. `imports` are the lines
+    that give the prefixes."""
 
     def __init__(self, prefix: str, distributed: str) -> None:
         self.prefix = prefix
         self.distributed = distributed
         super().__init__(_ENTRIES)
+        imports = (("pypto.language", prefix), ("pypto.language.distributed", distributed))
+        self.imports = frozenset(f"import {m} as {n}" for m, n in imports if self[n][0] == "NAME")
 
     @property
     def key(self) -> tuple[str, str, bool]:

@@ -7,26 +7,10 @@ import math
 from collections.abc import Iterable
 
 from pypto_rw import ir
+from pypto_rw.syntax.operators import COMPARISON, LEVELS, NOT, POWER, UNARY
 
 _ATOM = 15
 _CALL = 14
-_POWER = 13
-_UNARY = 12
-_NOT = 4
-_COMPARISON = 5
-_INFIX = {
-    "or": 1,
-    "xor": 2,
-    "and": 3,
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), _COMPARISON),
-    "|": 6,
-    "^": 7,
-    "&": 8,
-    **dict.fromkeys(("<<", ">>"), 9),
-    **dict.fromkeys(("+", "-"), 10),
-    **dict.fromkeys(("*", "/", "//", "%"), 11),
-    "**": _POWER,
-}
 
 
 def quoted(text: str, quote: str = '"') -> str:
@@ -67,9 +51,9 @@ def _float(value: float) -> str:
 def _precedence(expr: ir.Expr) -> int:
     match expr:
         case ir.Binary():
-            return _INFIX.get(expr.op, _CALL)
+            return LEVELS.get(expr.op, _CALL)
         case ir.Unary():
-            return {"not": _NOT, "abs": _CALL}.get(expr.op, _UNARY)
+            return {"not": NOT, "abs": _CALL}.get(expr.op, UNARY)
         case ir.Call() | ir.Cast():
             return _CALL
         case _:
@@ -195,27 +179,27 @@ class Terms:
         return quoted(value.value) if isinstance(value, ir.Str) else self.expr(value)
 
     def _binary(self, expr: ir.Binary, typed: bool) -> str:
-        if expr.op not in _INFIX:
+        if expr.op not in LEVELS:
             sides = f"{self.expr(expr.left, typed)}, {self.expr(expr.right, typed)}"
             return f"{self.prefix}.{expr.op}({sides})"
         # Down the left spine in a loop: long sums are deep trees.
         tail: list[str] = []
         node = expr
         while True:
-            level = _INFIX[node.op]
+            level = LEVELS[node.op]
             typed = typed or _only_integers(node)
             right = self.expr(node.right, typed)
             if _precedence(node.right) < level + (node.op != "**"):
                 right = f"({right})"
             tail.append(f" {node.op} {right}")
             # Comparisons do not chain, powers nest to the right: equal precedence needs parentheses.
-            least = level + (level in (_COMPARISON, _POWER))
+            least = level + (level in (COMPARISON, POWER))
             left = node.left
-            if isinstance(left, ir.Binary) and least <= _INFIX.get(left.op, 0):
+            if isinstance(left, ir.Binary) and least <= LEVELS.get(left.op, 0):
                 node = left
                 continue
             head = self._operand(left, typed, least)
-            if level == _POWER and head.startswith("-"):
+            if level == POWER and head.startswith("-"):
                 head = f"({head})"
             return head + "".join(reversed(tail))
 
@@ -228,12 +212,12 @@ class Terms:
         if expr.op == "abs":
             return f"abs({self.expr(operand, typed)})"
         if expr.op == "not":
-            return f"not {self._operand(operand, typed, _NOT)}"
+            return f"not {self._operand(operand, typed, NOT)}"
         if expr.op == "-" and isinstance(operand, ir.Int | ir.Float) and not _negative(operand):
             # `-3` is a constant; the negation of the constant 3 has to look different.
             value = str(operand.value) if isinstance(operand, ir.Int) else _float(operand.value)
             return f"-{self.prefix}.const({value}, {self.prefix}.{operand.dtype.value})"
-        return expr.op + self._operand(operand, typed, _UNARY)
+        return expr.op + self._operand(operand, typed, UNARY)
 
     # -------------------------------------------------------------------------------------- types
 

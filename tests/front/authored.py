@@ -8,10 +8,12 @@ from textwrap import dedent, indent
 import pytest
 
 from pypto_rw import CompileError, ir, lower
+from pypto_rw.options import Options
 from pypto_rw.pipeline import Task, run
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.syntax import parse, write
+from tests.rulelines import without_rule_lines
 
 
 def kernel(parameters: str, body: str, *, kind: str = "InCore", dynamic: str = "") -> str:
@@ -35,12 +37,9 @@ def module(
     source: str, until: str, *, target: str = "a2a3", planner: str = "pypto", reference: bool = False
 ) -> ir.Module:
     """The module after a stage."""
-    facts = (
-        "(no-addresses)" if planner == "ptoas" else "(addresses)",
-        "(as-reference)" if reference else "(as-specified)",
-    )
-    engine = Engine(Rulebook(), target=target, facts=facts)
-    return run(parse(source, filename="kernel.pyir"), Task(engine, target, planner, "kernel.pyir", source), until=until)
+    options = Options.of(filename="kernel.pyir", target=target, planner=planner, reference=reference)
+    engine = Engine(Rulebook(), target=target, facts=options.facts)
+    return run(parse(source, filename="kernel.pyir"), Task(engine, options, source), until=until)
 
 
 def body(source: str, until: str, *, target: str = "a2a3", reference: bool = False) -> str:
@@ -52,7 +51,7 @@ def body(source: str, until: str, *, target: str = "a2a3", reference: bool = Fal
 
 
 def refusal(source: str, target: str = "a2a3") -> str:
-    """The rendered error of a kernel that must be refused, without the lines of the rules that refused it."""
+    """The rendered error of a kernel that must be refused, without the lines of the built-in rules that refused it."""
     with pytest.raises(CompileError) as caught:
         lower(source, filename="kernel.pyir", target=target)
-    return re.sub(r"(\.egg):\d+", r"\1", str(caught.value))
+    return without_rule_lines(str(caught.value))

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pypto_rw import CompileError
+from pypto_rw.options import Options
 from pypto_rw.pipeline import Task, run
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook
@@ -20,7 +21,8 @@ from tests.rules.test_casts import DTYPES, SPEC, TARGETS, specified
 def test_every_pair_becomes_the_chain_of_the_specification(target: str) -> None:
     spelled = SPEC.read_text().split("\ndtype_names:")[1].split("\nmlir_names:")[0]
     names = dict(re.findall(r"^  (\w+): (\w+)$", spelled, re.M))
-    engine = Engine(Rulebook(), target=target, facts=("(addresses)", "(as-specified)"))
+    options = Options.of(target=target)
+    engine = Engine(Rulebook(), target=target, facts=options.facts)
     wrong = []
     for x in DTYPES:
         for y in (y for y in DTYPES if y != x):
@@ -29,7 +31,7 @@ def test_every_pair_becomes_the_chain_of_the_specification(target: str) -> None:
                 f"x: <16x64 {x}>", f"t = pl.load(x, [0, 0], [16, 64])\nc = pl.cast(t, pl.{y}, mode='floor')"
             )
             try:
-                text = write(run(parse(source), Task(engine, target, "pypto", source=source), until="legalize"))
+                text = write(run(parse(source), Task(engine, options, source), until="legalize"))
             except CompileError as refused:
                 told = [f"{d.code}: {d.message}" for d in refused.diagnostics]
                 words = (target, names[x], names[y])

@@ -72,7 +72,7 @@ def test_11_a_view_cannot_be_narrowed_in_place() -> None:
         "    9 |         w = pl.set_validshape(pl.slice(t, [16, 64], [0, 0]), 10, 64)\n"
         "      |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "  help: give pl.slice a valid_shape\n"
-        "  rule: tile/set_validshape.egg tile.set_validshape/window"
+        "  rule: tile/set_validshape.egg:N tile.set_validshape/window"
     )
 
 

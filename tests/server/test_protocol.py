@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw.rewriting.rulebook import Rulebook
 from tests.conftest import ROOT, Run
+from tests.rulelines import without_rule_lines
 from tests.server.conftest import SERVER, Editor
 
 KERNEL = """import pypto.language as pl
@@ -132,8 +132,7 @@ async def test_hover(editor: Editor, snapshot: SnapshotAssertion) -> None:
         _at(6, "valid_shape"),
     ]
     shown = [f"{line}:{at} {LINES[line][at:].split()[0]}\n{await editor.hover(line, at)}" for line, at in places]
-    text = re.sub(r"(?<=\.egg):\d+|#L\d+", "", "\n\n========\n\n".join(shown))  # lines of rule files move
-    assert text == snapshot
+    assert without_rule_lines("\n\n========\n\n".join(shown)) == snapshot
 
 
 @pytest.mark.asyncio

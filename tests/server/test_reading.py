@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto_rw.options import Options
 from pypto_rw.rewriting.rulebook import Rulebook
-from pypto_rw.server.analysis import Analysis, Options
+from pypto_rw.server.analysis import Analysis
 from pypto_rw.server.catalogue import Catalogue
 from pypto_rw.server.completion import complete
 from pypto_rw.server.navigation import definition, symbols

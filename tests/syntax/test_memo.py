@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,123 @@ def test_types_are_shared() -> None:
 def test_corpus() -> None:
     for path in CORPUS[::4]:
         same(path.read_text(encoding="utf-8"))
+
+
+_A = "pl.Tensor[[64], pl.FP32]"
+_KNOWN = f"def k(self, x: {_A}, y: pl.Out[{_A}], n: pl.Scalar[pl.INDEX]) -> {_A}:"
+_HEADS = (
+    _KNOWN,
+    f"def k(self, y: {_A}) -> pl.Tuple[{_A}, {_A}]:",
+    f"def k(self, y: {_A}) -> pl.Out[{_A}]:",
+    f"def k(self, y: {_A}):  # a note",
+    f"def k(self, y: {_A}): return",
+    f"def k(self,y: {_A} , x:{_A}) ->{_A} :",
+    f"def k(self, y: {_A}, ):",
+    f"def k(self, y: {_A}, y: {_A}):",
+    f"def k(self, *y: {_A}):",
+    f"def k(self, *y: {_A}, x: {_A}):",
+    f"def k(self, y: {_A}, x):",
+    f"def k(x: {_A}, self):",
+    f"def k(self: {_A}):",
+    f"def k(y: {_A} = 1):",
+    f"def k(self, pl.y: {_A}):",
+    f"def k(self, for: {_A}):",
+    f"def k(self, \xe9: {_A}):",
+    f"def k.l(self, y: {_A}):",
+    f"def class(self, y: {_A}):",
+    f"def k (self, y: {_A}):",
+    f"def k(self, y: {_A}) ->  {_A}:",
+    f"def k(self, y: {_A}))) -> {_A}:",
+    "def k(self):",
+    "def k():",
+    "def k(:",
+)
+_DECORATORS = (
+    "@pl.function(type=pl.FunctionType.AIV)",
+    "@pl.function(type=pl.FunctionType.AIV, attrs={'split': 1})",
+    "@pl.function(type=pl.FunctionType.AIV, x=f(1))",
+    "@pl.function(type=pl.FunctionType.AIV)  # a note",
+    "@pl.function(type=N)",
+    "@pl.function",
+    "@pl.program",
+    "@pl.function(type=\n        pl.FunctionType.AIV)",
+)
+
+
+_CLASSES = (
+    "class K:",
+    "class L :",
+    "class K():",
+    "class K(Base):",
+    "class K:  # a note",
+    "class K",
+    "class for:",
+    "class K.L:",
+    "class \xe9:",
+    "class 1:",
+    "class :",
+    "class K::",
+    "class K: return",
+)
+_IMPORTS = (
+    "import pypto.language as pl",
+    "import pypto.language as pl  # a note",
+    "import pypto.language as for",
+    "import pypto.language as P",
+    "import pypto.language",
+    "import pypto.language.distributed as pld",
+    "import pypto.language.distributed as pl",
+    "import pypto.language as pl, os",
+    "import numpy as np",
+    "  import pypto.language as pl",
+)
+
+
+@pytest.mark.parametrize("line", [*_CLASSES, *_IMPORTS])
+def test_lines_at_file_level(line: str) -> None:
+    source = _headed(_DECORATORS[0], _KNOWN)
+    same(source)
+    same(source.replace("class K:" if line in _CLASSES else "import pypto.language as pl", line))
+    same(source.replace("\n\n\n", f"\n{line}\n\n", 1))
+    same(source.replace("        return", f"        {line}"))
+
+
+@pytest.mark.parametrize("decorator", _DECORATORS)
+def test_decorators(decorator: str) -> None:
+    same(_headed(decorator, _KNOWN))
+    same("\n" + _headed(decorator, _KNOWN))  # as it was read before, one line further down
+    same(_headed(decorator, _KNOWN).replace("@pl.program", f"@pl.program\n{decorator}"))
+    same(_headed(decorator, _KNOWN).replace("@pl.program", "N = 3\n\n\n@pl.program"))
+
+
+@pytest.mark.parametrize("head", _HEADS)
+def test_headers(head: str) -> None:
+    same(_headed(_DECORATORS[0], _KNOWN))
+    same(_headed(_DECORATORS[0], head))
+    same(_headed(_DECORATORS[0], head).replace("@pl.program", f"x = {_A}\n\n\n@pl.program"))
+
+
+def _headed(decorator: str, head: str) -> str:
+    return f"import pypto.language as pl\n\n\n@pl.program\nclass K:\n    {decorator}\n    {head}\n        return\n"
+
+
+def test_a_constant_is_what_its_own_file_says() -> None:
+    body = "".join(
+        f"    t{n}: pl.Tile[[16, N], pl.FP32, pl.Mem.Vec] = pl.load(x, [{n}, N], [16, N // 2])\n" for n in range(6)
+    )
+    function = f"@pl.function\ndef f(x: pl.Tensor[[16, N], pl.FP32], y: pl.Out[pl.Tensor[[N, N], pl.FP32]]):\n{body}"
+    meanings = (
+        "N = 64\n",
+        "N = 32\n",
+        "N = 32.0\n",
+        'N = pl.dynamic("N")\n',
+        'N = pl.dynamic("M")\n',
+        "M = 8\nN = 2 * M\n",
+        "N = [64]\n",
+        "N = 64\nN = 32\n",
+        "",
+    )
+    for meaning in (*meanings, *meanings):
+        same(f"import pypto.language as pl\n{meaning}{function}")
+    for first, second in pairwise(meanings):
+        same(f"import pypto.language as pl\n{first}{function}{second}{function.replace('def f', 'def g')}")

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Print how often each rule fires, those that never do last."""
     from pypto_rw.authoring.coverage import counted, of_examples, of_kernels  # an engine and a parser
 
-    book = Rulebook(tuple(options.rules))
+    book = Rulebook(options.rules)
     names = named(book, options.of, own=not options.all)
     if isinstance(names, str):
         return complain(names)

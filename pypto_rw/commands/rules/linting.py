@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what is wrong; exit 1 where something is. Without names: the files of --rules, else the built-in ones."""
     from pypto_rw.authoring.lint import lint  # runs the examples
 
-    names = named(Rulebook(tuple(options.rules)), options.names, own=not options.all)
+    names = named(Rulebook(options.rules), options.names, own=not options.all)
     if isinstance(names, str):
         return complain(names)
     findings = lint(options.rules, names)

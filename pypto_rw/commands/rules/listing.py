@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for each op whose name begins with one of the words."""
-    rulebook = Rulebook(tuple(options.rules))
+    rulebook = Rulebook(options.rules)
     rows = [
         (s.op, f"{s.op.replace('.', '/')}.egg", ",".join(rulebook.targets(s)), rulebook.meaning(s))
         for s in rulebook.ops()

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     """Write a page for each op and for each file of rules that ops share, and an index of them."""
     from pypto_rw.authoring.pages import pages  # only pages are made of it
 
-    book = Rulebook(tuple(options.rules))
+    book = Rulebook(options.rules)
     names = named(book, options.names)
     if isinstance(names, str):
         return complain(names)

@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what an op's rule file says of it."""
     from pypto_rw.authoring.pages import shown  # only a page is made of it
 
-    book = Rulebook(tuple(options.rules))
+    book = Rulebook(options.rules)
     signature = book.signature(options.op)
     if signature is None:
         near = ", ".join(book.nearest(options.op))

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the examples of the files named, or of all; exit 1 where one fails."""
     from pypto_rw.authoring.runs import run_files  # an engine and a parser
 
-    rulebook = Rulebook(tuple(options.rules))
+    rulebook = Rulebook(options.rules)
     names = named(rulebook, options.names)
     if isinstance(names, str):
         return complain(names)
