@@ -88,7 +88,11 @@ class Refused(Exception):
         self.name: str | None = None
 
     def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
-        """The refusal at its own place, or at `span` where it has none."""
+        """The refusal at its own place, or at `span`; its own way out, or that of its code."""
+        if not self.help:
+            from pypto_rw.shaping.ways import WAYS
+
+            self.help = WAYS.get(self.code, "")
         return Diagnostic(
             self.code,
             self.message,
