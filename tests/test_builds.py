@@ -23,7 +23,7 @@ TWICE = """; tile.twice -- every element doubled
 ;   c = pl.tile.twice(a)   =>   pto.tadd ins(a, a) outs(c)
 (operands "tile.twice" "tile:tile")
 (result-rule "tile.twice" "first")
-(rule ((= c (lower (call "tile.twice" args r))) (= a (vec-get args 0)))
+(rule ((= c (lower (call "tile.twice" args r))) (= a (item args 0)))
       ((union c (dps "pto.tadd" (vec-of a a) (vec-of r)))) :ruleset lowering :name "tile.twice/add")
 """
 NAMES = ("k.pyir", "with space.pyir", "a#b$c.pyir", "colon:.pyir")

@@ -171,7 +171,7 @@ def test_the_page_of_a_rule_is_made_of_the_rule(tmp_path: Path, pypto_rw_command
         "; tile.twice -- every element doubled\n"
         '(operands "tile.twice" "tile:tile")\n'
         '(result-rule "tile.twice" "first")\n'
-        '(rule ((= op (call "tile.twice" args r)) (= t (vec-get args 0)) (= h (rows t)) (> h 8) (= n (to-string h)))\n'
+        '(rule ((= op (call "tile.twice" args r)) (= t (item args 0)) (= h (rows t)) (> h 8) (= n (to-string h)))\n'
         '      ((refuse op "tile.twice/tall" t (+ "tile.twice: at most 8 rows; got " n) "cut it into pieces of 8"))\n'
         '      :ruleset check :name "tile.twice/tall")\n\n'
         ";! example\n;!   a: Tile[[8, 64], FP32]\n;!   c = pl.tile.twice(a)\n;! prints\n;!   nothing\n"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pypto_rw.authoring.factwords import legal_words
 from pypto_rw.authoring.findings import Finding
+from pypto_rw.authoring.joins import joins, tables
 from pypto_rw.authoring.overlap import by_conditions
 from pypto_rw.authoring.references import references
 from pypto_rw.authoring.runs import FileRun, run_files
@@ -23,9 +24,14 @@ def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
     book = Rulebook(folders)
     files, found = _readable(book, names)
     instructions = frozenset(_instructions(book))
-    legal = legal_words(book)
+    legal, known = legal_words(book), tables(book)
     for file in files:
-        found += [*references(file, book, instructions, legal), *style(file), *unreachable(file, book)]
+        found += [
+            *references(file, book, instructions, legal),
+            *joins(file, known),
+            *style(file),
+            *unreachable(file, book),
+        ]
     found += _twice(files)
     for file, first, second in by_conditions(files):
         found.append(

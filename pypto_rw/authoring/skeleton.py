@@ -105,7 +105,7 @@ def _facts(plan: _Plan) -> Iterator[str]:
     if late:  # the first instruction has written the result by then
         yield f'(not-over "{op}" "{" ".join(map(str, late))}")'
     yield f'(rule ((= c (lower (call "{op}" args r)))'
-    yield "".join(f" (= x{k} (vec-get args {k}))" for k in range(len(plan.operands)))[1:].join(("       ", ")"))
+    yield "".join(f" (= x{k} (item args {k}))" for k in range(len(plan.operands)))[1:].join(("       ", ")"))
     numbers = {name: f"x{k}" for k, (name, _) in enumerate(plan.operands)} | {plan.result: "r"}
     codes = [f'(dps "{i}" (vec-of {" ".join(numbers[n] for n in reads)}) (vec-of r))' for i, reads in _lines(plan)]
     yield f"      ((union c (seq {codes[0]}"

@@ -8,7 +8,7 @@ from pypto_rw import ir
 from pypto_rw.front.names import reads
 from pypto_rw.memory.sizes import bits
 from pypto_rw.records import dataclass
-from pypto_rw.rewriting.engine import Engine, Finding, Term
+from pypto_rw.rewriting.engine import Engine, Finding, Term, Unanswered
 from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.scalars import WIDE, divisor
 from pypto_rw.shaping.arguments import bind
@@ -33,6 +33,11 @@ class Answer:
     sources: tuple[ir.Expr | None, ...]
     owners: tuple[str, ...]
     extents: tuple[ir.Expr, ...]
+
+
+def later() -> Refused:
+    """The refusal of a statement that is left out until its question is answered; nobody reads it."""
+    return Refused("", "")
 
 
 class Asker:
@@ -68,7 +73,10 @@ class Asker:
             from pypto_rw.rewriting.watching import Question  # a plain run is not watched
 
             self.engine.watch.questions.append(Question(call.span, call.callee, asked.shape, asked.sources))
-        said = self.engine.ask(asked.shape)
+        try:
+            said = self.engine.ask(asked.shape)
+        except Unanswered:
+            raise later() from None
         late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)
         deduced = said.type

@@ -5,6 +5,8 @@ authored --typed--> every variable has a type --legal--> tile level: spaces, lay
 
 from __future__ import annotations
 
+from functools import partial
+
 from pypto_rw import ir
 from pypto_rw.authored import is_tensor_level, needs_legal, needs_types
 from pypto_rw.diagnostics import CompileError, Diagnostic
@@ -19,7 +21,7 @@ from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.shaping.unit import surroundings_of
+from pypto_rw.shaping.unit import Surroundings, surroundings_of
 from pypto_rw.shaping.values import Refused
 
 _DEVICE = frozenset({"InCore", "AIC", "AIV"})
@@ -48,11 +50,11 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
             continue
-        typer = Typer(engine, single, surroundings_of(single, module.functions), filename)
-        function = typer.function()
-        diagnostics += typer.diagnostics
+        surroundings = surroundings_of(single, module.functions)
+        function, refusals = engine.together(partial(_typed, engine, single, surroundings, filename))
+        diagnostics += refusals
         try:
-            functions.append(function if typer.diagnostics else stored_directly(simplified(function), engine.rulebook))
+            functions.append(function if refusals else stored_directly(simplified(function), engine.rulebook))
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
@@ -84,19 +86,32 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             continue
         surroundings = surroundings_of(function, module.functions)
         try:
-            legalizer = Legalizer(engine, function, surroundings, filename)
-            function = legalizer.function()
+            function, refusals = engine.together(partial(_legal, engine, function, surroundings, filename))
             if any(isinstance(s, ir.For) and s.kind == "pipeline" for s in ir.statements(function.body)):
                 from pypto_rw.front.pipeline import replicated  # few kernels have such a loop
 
                 function = simplified(replicated(function, engine.rulebook))
             functions.append(dispatched(function, engine, surroundings))
-            diagnostics += legalizer.diagnostics
+            diagnostics += refusals
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
         raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
     return replace(module, functions=tuple(functions))
+
+
+def _typed(
+    engine: Engine, function: ir.Function, surroundings: Surroundings, filename: str
+) -> tuple[ir.Function, list[Diagnostic]]:
+    typer = Typer(engine, function, surroundings, filename)
+    return typer.function(), typer.diagnostics
+
+
+def _legal(
+    engine: Engine, function: ir.Function, surroundings: Surroundings, filename: str
+) -> tuple[ir.Function, list[Diagnostic]]:
+    legalizer = Legalizer(engine, function, surroundings, filename)
+    return legalizer.function(), legalizer.diagnostics
 
 
 def _with_symbols(function: ir.Function) -> ir.Function:

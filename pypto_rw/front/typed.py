@@ -11,7 +11,7 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.front.annotations import completed
-from pypto_rw.front.asking import Asker
+from pypto_rw.front.asking import Asker, later
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, fresh, reads
 from pypto_rw.front.resolve import kind, resolved
@@ -83,6 +83,8 @@ class Typer:
         out: list[ir.Stmt] = []
         for stmt in body:
             try:
+                if self.asker.engine.waits and not self.poisoned.isdisjoint(reads(stmt)):
+                    raise later()
                 self.statement(stmt, out)
             except Refused as refused:
                 if self.poisoned.isdisjoint(reads(stmt)):  # else it follows from an earlier refusal

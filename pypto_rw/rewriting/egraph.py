@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
+from pypto_rw.rewriting.bulk import Pattern, patterns
 from pypto_rw.rewriting.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 Term = tuple[Any, ...]
 _LIMIT = 400  # rounds a ruleset may take before it counts as endless
-_TOGETHER = 64  # shapes in one e-graph: fewer repeat its fixed cost, more pay the square
+_TOGETHER = 2048  # shapes in one e-graph: fewer repeat its fixed cost, more take its memory
+_HELD = 64  # shapes it holds before it forgets: to forget costs as much as ten, to read one costs a part of each
+_LISTED = {"Operands": "operands-listed", "Extents": "extents-listed"}  # core/terms.egg, `item`
 _TYPE = re.compile(r"\(ty (\d+)\)")
 
 
@@ -60,8 +63,9 @@ class EGraph:
         self._selection = selection
         self._alone_in: dict[str, list[str]] = {}  # rulesets of one rule each, by the ruleset they are of
         self._first: tuple[frozenset[str], frozenset[str]] | None = None  # what `restart` comes back to
-        self._count = 0  # shapes and questions, where `restart` forgets them
+        self._count = 0  # shapes and questions since it forgot
         self._probes = 0
+        self._patterns = 0
         self._settled = -1  # how many files were loaded when all rules had run without a shape
         self._bindings = _bindings()
         self._graph = self._bindings.EGraph()
@@ -69,7 +73,7 @@ class EGraph:
         self._loaded: set[str] = set()
         self._forms: set[str] = set()
         self._commands: dict[str, Any] = {}
-        self._asked = 0  # questions it has not forgotten
+        self._holds = ""  # what it has not forgotten: "shape", "question" or nothing
         self._text(
             "(relation signature (String String)) (relation operands (String String))"
             " (relation form (String String String))"
@@ -87,31 +91,46 @@ class EGraph:
         return [d for k in range(0, len(shapes), _TOGETHER) for d in self._rewrite(types, shapes[k : k + _TOGETHER])]
 
     def ask(
-        self, types: Sequence[str], shape: str
-    ) -> tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]:
-        """The deduced type, the refusals and the legalizations of one shape; nothing is lowered. core/stages.egg.
-
-        Questions are forgotten a few at a time: to forget costs as much as ten answers."""
+        self, types: Sequence[str], shapes: Sequence[str]
+    ) -> list[tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]]:
+        """The deduced type, the refusals and the legalizations of each shape; nothing is lowered. core/stages.egg."""
         self.load("core/stages")
+        return [a for k in range(0, len(shapes), _TOGETHER) for a in self._asked(types, shapes[k : k + _TOGETHER])]
+
+    def _asked(
+        self, types: Sequence[str], shapes: Sequence[str]
+    ) -> Iterator[tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]]:
         with _told():
-            if not self._asked and self._first is None:
-                self._text("(push)")
-            number = self._numbered(1) if self._first is not None else self._asked
-            self._asked += 1
-            self._include_text("\n".join(_facts(types, [shape], "question", number)))
+            first = self._room(len(shapes), "question")
+            self._give(types, shapes, "question", first)
             self._question()
-            deduced = self._table("deduced-of").get(number)
-            findings = [(*finding,) for (_, k, *finding), _ in self._reports() if k == number]
-            legal = sorted((key[2] for key, _ in self._rows("legal-of") if key[1] == number), key=str)
-            if self._asked == _TOGETHER:
+            deduced = self._table("deduced-of")
+            findings = self._findings()
+            legal: dict[int, list[Term]] = {}
+            for (_, k, term), _ in self._rows("legal-of"):
+                legal.setdefault(k, []).append(term)
+        for k in range(first, first + len(shapes)):
+            yield deduced.get(k), tuple(_distinct(findings.get(k, ()))), tuple(sorted(legal.get(k, ()), key=str))
+
+    def _room(self, count: int, kind: str) -> int:
+        """The first of the numbers of so many shapes or questions; what is held is forgotten unless it is little and of
+        this `kind`.
+
+        Where `restart` forgets, that is rarer and nothing is forgotten here."""
+        if self._first is None:
+            if self._holds != kind or self._count + count > _HELD:
                 self._forget()
-        return deduced, tuple(_distinct(findings)), tuple(legal)
+            if not self._holds:
+                self._text("(push)")
+                self._holds = kind
+        first, self._count = self._count, self._count + count
+        return first
 
     def _forget(self) -> None:
-        """Forget what was asked."""
-        if self._asked and self._first is None:
+        """Forget what was asked and rewritten."""
+        if self._holds:
             self._text("(pop)")
-        self._asked = 0
+            self._holds, self._count = "", 0
 
     @contextlib.contextmanager
     def examined(self, types: Sequence[str], shape: str, *, asked: bool) -> Iterator[list[Firing]]:
@@ -127,7 +146,7 @@ class EGraph:
         self._text("(push)")
         try:
             with _told():
-                number = self._numbered(1)
+                number = self._count
                 self._include_text("\n".join(_facts(types, [shape], "question" if asked else "shape", number)))
                 (self._question if asked else self._run)()
             yield self.watch.firings
@@ -174,34 +193,20 @@ class EGraph:
 
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
         with _told():
-            self._forget()
-            first = self._numbered(len(shapes))
-            if self._first is None:  # else `restart` forgets them, which is rarer
-                self._text("(push)")
-            self._include_text("\n".join(_facts(types, shapes, "shape", first)))
+            first = self._room(len(shapes), "shape")
+            self._give(types, shapes, "shape", first)
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
-            findings: dict[int, list[tuple[str, Term, str, str]]] = {}
-            for (_, k, *finding), _ in self._reports():
-                findings.setdefault(k, []).append((*finding,))
-            if self._first is None:
-                self._text("(pop)")
+            findings = self._findings()
         return [
             Derived(
-                None if (c := code.get(k)) is None or _has_unextractable(c) else c,
+                code.get(k),
                 deduced.get(k),
                 tuple(_distinct(findings.get(k, ()))),
             )
             for k in range(first, first + len(shapes))
         ]
-
-    def _numbered(self, count: int) -> int:
-        """The first of so many numbers that no shape or question has that is remembered."""
-        if self._first is None:
-            return 0
-        first, self._count = self._count, self._count + count
-        return first
 
     # -------------------------------------------------------------------------------- rules
 
@@ -270,8 +275,11 @@ class EGraph:
             if not s.generic:
                 out.append(f"(constructor {s.op} ({' '.join(SORTS[p.kind] for p in s.parameters)} Operand) Op)")
                 names = " ".join(f"x{k}" for k in range(len(s.parameters)))
+                lists = " ".join(
+                    f"({_LISTED[SORTS[p.kind]]} x{k} 0)" for k, p in enumerate(s.parameters) if SORTS[p.kind] in _LISTED
+                )
                 out.append(
-                    f"(rule ((= op ({s.op} {names} r))) ((set (result op) r))"
+                    f"(rule ((= op ({s.op} {names} r))) ((set (result op) r) {lists})"
                     f" :ruleset facts :name {_quoted(s.op + '/result')})"
                 )
         if out:
@@ -284,13 +292,33 @@ class EGraph:
 
     def _include_text(self, text: str) -> None:
         """Facts by file: parsing a large text from memory is quadratic in egglog."""
-        handle, path = tempfile.mkstemp(suffix=".egg")
-        try:
-            with os.fdopen(handle, "w") as out:
-                out.write(text)
+        if not text:
+            return
+        with _file(text, ".egg") as path:
             self._graph.run_program(self._bindings.Include(self._span, path))
-        finally:
-            os.unlink(path)
+
+    def _give(self, types: Sequence[str], shapes: Sequence[str], table: str, first: int) -> None:
+        """The shapes, numbered from `first` in the function `table`, and the types they name."""
+        numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
+        text: list[str] = []
+        for where, terms in (("ty", ((n, types[n]) for n in numbers)), (table, enumerate(shapes, first))):
+            alike, others = patterns(terms)
+            if alike:
+                self._include_text("\n".join(text))
+                text.clear()
+            for pattern in alike:
+                self._fill(pattern, where)
+            text += (f"(set ({where} {k}) {term})" for k, term in others)
+        self._include_text("\n".join(text))
+
+    def _fill(self, pattern: Pattern, table: str) -> None:
+        """Set `table` for all terms of a pattern."""
+        self._patterns += 1
+        name = f"given-{self._patterns}"
+        self._text(pattern.program(name, table))
+        with _file(pattern.text, ".tsv") as path:
+            self._graph.run_program(self._bindings.Input(self._span, name, path))
+        self._text(f"(run {name}-rows 1)")
 
     def _run(self) -> None:
         """Facts, deduction, checks, legalization, lowering; facts after every round that makes terms.
@@ -356,11 +384,14 @@ class EGraph:
         return rule_error("the rules do not come to an end", self.rulebook.folders[0])
 
     def _rows(self, function: str) -> list[tuple[Term, Any]]:
+        """The rows of a table: its key and its value, None for one that no rule resolves."""
         b = self._bindings
+        if not self._graph.run_program(b.PrintSize(self._span, function))[0].size:
+            return []  # to print even an empty table looks at all terms
         mode = b.DefaultPrintFunctionMode()
         printed = self._graph.run_program(b.PrintFunction(self._span, function, 10**9, None, mode))[0]
         decode = _Decoder(b, printed.termdag)
-        return [(decode(k), decode(v)) for k, v in printed.terms]
+        return [(decode(k), decode.whole(v)) for k, v in printed.terms]
 
     def _reports(self) -> list[tuple[Term, Any]]:
         """What the checks refuse. CompileError for one whose name is no rule's."""
@@ -373,6 +404,13 @@ class EGraph:
                 raise unnamed_refusal(name, files, self.rulebook.folders[0])
         return rows
 
+    def _findings(self) -> dict[int, list[tuple[str, Term, str, str]]]:
+        """What the checks refuse, by number."""
+        findings: dict[int, list[tuple[str, Term, str, str]]] = {}
+        for (_, k, *finding), _ in self._reports():
+            findings.setdefault(k, []).append((*finding,))
+        return findings
+
     def _table(self, function: str) -> dict[int, Term]:
         return {k[1]: v for k, v in self._rows(function)}
 
@@ -381,21 +419,31 @@ class _Decoder:
     """egglog's term graph as nested tuples; a constructor without arguments is a 1-tuple."""
 
     def __init__(self, bindings: Any, dag: Any) -> None:
-        self._b, self._dag = bindings, dag
+        self._application, self._literal = bindings.TermApp, bindings.TermLit
+        self._dag = dag
         self._seen: dict[Any, Any] = {}
+        self._open: set[Any] = set()  # terms that hold one that cannot be extracted
 
     def __call__(self, term: Any) -> Any:
         found = self._seen.get(term)
         if found is None:
             node = self._dag.get(term)
-            if isinstance(node, self._b.TermApp):
+            if isinstance(node, self._application):
                 found = (node.name, *map(self, node.args))
-            elif isinstance(node, self._b.TermLit):
+                if self._open and not self._open.isdisjoint(node.args):
+                    self._open.add(term)
+            elif isinstance(node, self._literal):
                 found = getattr(node.value, "value", ())  # unit has no value
             else:
                 found = ("Unextractable",)
+                self._open.add(term)
             self._seen[term] = found
         return found
+
+    def whole(self, term: Any) -> Any:
+        """The term, None where a part of it cannot be extracted."""
+        found = self(term)
+        return None if term in self._open else found
 
 
 def _facts(types: Sequence[str], shapes: Sequence[str], table: str, first: int = 0) -> list[str]:
@@ -403,6 +451,18 @@ def _facts(types: Sequence[str], shapes: Sequence[str], table: str, first: int =
     numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
     lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
     return [*lines, *(f"(set ({table} {k}) {s})" for k, s in enumerate(shapes, first))]
+
+
+@contextlib.contextmanager
+def _file(text: str, suffix: str) -> Iterator[str]:
+    """The path of a file with this text, for as long as it is needed."""
+    handle, path = tempfile.mkstemp(suffix=suffix)
+    try:
+        with os.fdopen(handle, "w") as out:
+            out.write(text)
+        yield path
+    finally:
+        os.unlink(path)
 
 
 @contextlib.contextmanager
@@ -420,17 +480,6 @@ def _told() -> Iterator[None]:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
-
-
-def _has_unextractable(term: Any) -> bool:
-    stack = [term]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, tuple):
-            if t and t[0] == "Unextractable":
-                return True
-            stack.extend(t)
-    return False
 
 
 @contextlib.contextmanager

@@ -8,10 +8,11 @@ said is kept between processes, so that a kernel of known shapes needs no e-grap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.shelf import Shelf
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pypto_rw.rewriting.watching import Firing, Watch
 
 Term = tuple[Any, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,14 @@ class Answer:
     findings: tuple[Finding, ...]
     legal: tuple[Term, ...]
     type: Any = None
+
+
+class Unanswered(Exception):
+    """A question that is asked together with others, later."""
+
+
+class _Many(Exception):
+    """There are many questions: they are better asked together."""
 
 
 class Engine:
@@ -88,6 +98,10 @@ class Engine:
         self._type_texts: list[str] = []
         self._results: dict[str, Rewritten] = {}
         self._answers: dict[str, Answer] = {}
+
+        self.waits = False  # whether questions are collected, not asked
+        self._waiting: dict[str, None] = {}
+        self._left: int | None = None  # how many new questions are asked one by one, where that is limited
 
     # ------------------------------------------------------------------------------- shapes
 
@@ -154,20 +168,67 @@ class Engine:
         return True
 
     def ask(self, shape: str) -> Answer:
-        """The type, the refusals and the legalizations of one shape; nothing is lowered."""
+        """The type, the refusals and the legalizations of one shape; nothing is lowered. Unanswered while it waits."""
         known = self._answers.get(shape)
         if known is not None:
             return known
         stored = self._shelf.get(f"{self._owner(shape)} asked", self._spelled(shape)) if self._shelf else None
         if stored is None:
-            graph = self._egraph()
-            self._load_known(graph)
-            stored = graph.ask(self._type_texts, shape)
+            if self.waits:
+                self._waiting[shape] = None
+                raise Unanswered
+            if self._left is not None:
+                if not self._left:
+                    raise _Many
+                self._left -= 1
+            self._ask([shape])
+        else:
+            self._answers[shape] = _answer(stored)
+        return self._answers[shape]
+
+    def _ask(self, shapes: list[str]) -> None:
+        """Make the answers to new questions known."""
+        graph = self._egraph()
+        self._load_known(graph)
+        for shape, said in zip(shapes, graph.ask(self._type_texts, shapes), strict=True):
             if self._shelf is not None:
-                self._shelf.put(f"{self._owner(shape)} asked", self._spelled(shape), stored)
-        deduced, findings, legal = stored
-        answer = self._answers[shape] = Answer(deduced, tuple(Finding(*f) for f in findings), legal)
-        return answer
+                self._shelf.put(f"{self._owner(shape)} asked", self._spelled(shape), said)
+            self._answers[shape] = _answer(said)
+
+    def together(self, work: Callable[[], T]) -> T:
+        """What `work` gives, which asks questions. Where many of them are new, it is done without their answers first,
+        as far as it goes, so that they are asked together, and once more with them."""
+        if self.watch is not None or self._left is not None:
+            return work()
+        self._left = _FEW
+        try:
+            return work()
+        except _Many:
+            self._left = None
+            for _ in range(_ROUNDS):
+                if not self._collected(work):
+                    break
+            return work()
+        finally:
+            self._left = None
+
+    def _collected(self, work: Callable[[], object]) -> bool:
+        """Whether `work` met many new questions, and they could be asked."""
+        self.waits = True
+        try:
+            work()
+        except Exception:  # without the answers it may fail anywhere
+            pass
+        finally:
+            self.waits = False
+            shapes = list(self._waiting)
+            self._waiting.clear()
+        try:
+            self._ask(shapes)
+        except (CompileError, InternalError):  # of a question that nobody may ask in the end
+            self._graph = None
+            return False
+        return len(shapes) > _FEW
 
     def result(self, shape: str) -> Rewritten:
         """What the rules said of a shape that went through `rewrite`."""
@@ -271,6 +332,15 @@ class Engine:
 
 
 _MOST_SOUND = 100_000  # instructions remembered
+
+
+def _answer(said: Any) -> Answer:
+    deduced, findings, legal = said
+    return Answer(deduced, tuple(Finding(*f) for f in findings), legal)
+
+
+_FEW = 8  # new questions that are asked one by one
+_ROUNDS = 6  # how often questions are asked that depend on the answers to others
 _MOST_TYPES = 50_000
 _NUMBER = re.compile(r"\(ty (\d+)\)")
 _HEAD = re.compile(r'\((?:call "([^"]+)"|([^\s()]+))')

@@ -28,7 +28,7 @@ def explained(error: str, file: RuleFile, book: Rulebook) -> CompileError:
     if m := re.search(r"Unbound function (\S+)", reason):
         return rule_error(f"nothing called {m[1]} is declared", file.path, line, column, _declared(m[1], book))
     if m := re.search(r"Unbound symbol (\S+)", reason):
-        help = f"bind it among the conditions, as (= {m[1]} (vec-get args 0)), or write a value for it"
+        help = f"bind it among the conditions, as (= {m[1]} (item args 0)), or write a value for it"
         return rule_error(f"the variable {m[1]} is not bound by the rule's pattern", file.path, line, column, help)
     if "lookup of non-constructor function" in reason:
         name = _head_at(file.text, line, column)

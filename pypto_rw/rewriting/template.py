@@ -6,6 +6,7 @@ A template is independent of SSA names; the emitter fills it in once per stateme
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from pypto_rw import mlir
@@ -36,6 +37,23 @@ def compile_code(code: Any, forms: dict[str, Form]) -> Template:
 
 
 _HOLE = re.compile(r"\{\{|\}\}|\{(\w+)(?::(\w+))?\}")
+
+
+@cache
+def _read(text: str) -> tuple[tuple[str, str, bool], ...]:
+    """A form's text as parts: what stands before a hole, the hole's name, whether it wants the type; the last has no
+    name."""
+    parts = []
+    before, at = "", 0
+    for m in _HOLE.finditer(text):
+        before += text[at : m.start()]
+        at = m.end()
+        if m[1] is None:
+            before += m[0][0]  # a brace, written twice
+        else:
+            parts.append((before, m[1], m[2] == "type"))
+            before = ""
+    return (*parts, (before + text[at:], "", False))
 
 
 class _Compiler:
@@ -89,19 +107,18 @@ class _Compiler:
                 index[name] = _spelled(sort, argument)
         pieces = [""]
         holes: list[tuple[int, bool]] = []
-        at = 0
-        for m in _HOLE.finditer(form.text):
-            pieces[-1] += form.text[at : m.start()]
-            at = m.end()
-            found = m[0][0] if m[1] is None else index.get(m[1])
+        for before, name, typed in _read(form.text):
+            pieces[-1] += before
+            if not name:
+                continue
+            found = index.get(name)
             if found is None:
-                raise InternalError(f"the form {form.name} has no parameter {m[1]}")
+                raise InternalError(f"the form {form.name} has no parameter {name}")
             if isinstance(found, str):
                 pieces[-1] += found
             else:
-                holes.append((found, m[2] == "type"))
+                holes.append((found, typed))
                 pieces += ("", "")
-        pieces[-1] += form.text[at:]
         return ("line", dest, tuple(values), tuple(pieces), tuple(holes), mnemonic("%".join(pieces)))
 
     def value(self, t: Any) -> Spec:

@@ -1,4 +1,5 @@
-"""The LALR machine of grammar/pyir.lark: its tables are built by Lark once, and kept in the user's cache folder."""
+"""The LALR machine of grammar/pyir.lark. Its tables are made of the grammar by `tables`, shipped as grammar/pyir.json,
+and kept in the user's cache folder in a form that is read faster."""
 
 from __future__ import annotations
 
@@ -115,50 +116,36 @@ def _as_they_are(_: Any, values: list[Any]) -> list[Any]:
 @cache
 def tables() -> Tables:
     """The parse tables of the grammar."""
-    with open(os.path.join(folder("grammar"), "pyir.lark"), encoding="utf-8") as file:
-        grammar = file.read()
+    grammar = grammar_text()
     name = f"grammar-{stored.digest(grammar)}"
     found = stored.load(name)
     if isinstance(found, tuple) and len(found) == 2 and found[0] == grammar:
         return found[1]  # type: ignore[no-any-return]
-    made = _built(grammar)
+    made = _shipped(grammar)
+    if made is None:
+        from pypto_rw.syntax.tables import built
+
+        made = built(grammar)
     stored.store(name, (grammar, made))
     return made
 
 
-def _built(grammar: str) -> Tables:
-    from lark import Lark
-    from lark.lexer import Lexer
-    from lark.parsers.lalr_analysis import Shift
+def grammar_text() -> str:
+    """The text of grammar/pyir.lark."""
+    with open(os.path.join(folder("grammar"), "pyir.lark"), encoding="utf-8") as file:
+        return file.read()
 
-    class Passing(Lexer):
-        """Stands where Lark wants a lexer; tokens come from pypto_rw.syntax.lexer."""
 
-        __future_interface__ = 1
+def _shipped(grammar: str) -> Tables | None:
+    """The tables in grammar/pyir.json; None where they are another grammar's."""
+    import json  # only the first run of a user needs it
 
-        def __init__(self, lexer_conf: object) -> None:
-            pass
-
-        def lex(self, lexer_state: object, parser_state: object) -> Any:
-            return iter(())
-
-    # keep_all_tokens: the places of brackets and words become spans.
-    lark: Any = Lark(
-        grammar, parser="lalr", lexer=Passing, start=["file", "line"], keep_all_tokens=True, maybe_placeholders=False
-    )
-    table = lark.parser.parser._parse_table
-    numbers = {rule: k for k, rule in enumerate(lark.rules)}
-    rules = []
-    for rule in lark.rules:
-        several = tuple(not s.is_term and s.name.startswith("_") for s in rule.expansion)
-        rules.append((str(rule.origin.name), len(several), several, bool(rule.options.expand1)))
-    places = {state: k for k, state in enumerate(table.states)}
-    states = [
-        {
-            str(symbol): places[target] if action is Shift else ~numbers[target]
-            for symbol, (action, target) in row.items()
-        }
-        for row in table.states.values()
-    ]
-    starts = {s: (places[table.start_states[s]], places[table.end_states[s]]) for s in table.start_states}
-    return states, rules, starts
+    try:
+        with open(os.path.join(folder("grammar"), "pyir.json"), encoding="utf-8") as file:
+            found = json.load(file)
+    except OSError:
+        return None
+    if found["grammar"] != stored.digest(grammar):
+        return None
+    rules = [(name, size, tuple(several), single) for name, size, several, single in found["rules"]]
+    return found["states"], rules, {name: (first, last) for name, (first, last) in found["starts"].items()}

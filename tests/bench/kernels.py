@@ -101,6 +101,19 @@ def authored(count: int) -> str:
     return _text(_head(_AUTHORED), lines())
 
 
+def various(count: int) -> str:
+    """As a person writes it, with no two loads, and no two additions, of one size."""
+
+    def lines() -> Iterator[str]:
+        for k in range(0, count, 3):
+            rows, cols = 8 * (1 + k // 3 % 31), 8 * (1 + k // 93)
+            yield f"        t{k} = pl.load(x, [0, 0], [{rows}, {cols}])"
+            yield f"        t{k + 1} = pl.add(t{k}, t{k})"
+            yield f"        pl.store(t{k + 1}, [0, 0], o)"
+
+    return _text(_head(_AUTHORED), lines())
+
+
 KERNELS: dict[str, Callable[[int], str]] = {
     "allocated": allocated,
     "unrolled": unrolled,
@@ -108,4 +121,5 @@ KERNELS: dict[str, Callable[[int], str]] = {
     "functions": functions,
     "distinct": distinct,
     "authored": authored,
+    "various": various,
 }

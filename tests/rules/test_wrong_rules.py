@@ -20,15 +20,21 @@ def k(x: pl.Tensor[[16, 64], pl.FP32]):
 """
 HEAD = '(operands "tile.twice" "tile:tile")\n(result-rule "tile.twice" "first")\n'
 LOWER = (
-    '(rule ((= c (lower (call "tile.twice" args r))) (= a (vec-get args 0)))\n'
+    '(rule ((= c (lower (call "tile.twice" args r))) (= a (item args 0)))\n'
     '      ((union c (dps "pto.tadd" (vec-of a a) (vec-of r)))) :ruleset lowering :name "tile.twice/add")\n'
 )
 CHECK = (
     '(rule ((= op (call "tile.twice" args r))) ((refuse op "tile.twice/nope" (whole) "found" "way out"))'
     ' :ruleset check :name "tile.twice/none")\n'
 )
+PAIR = (
+    "(relation twins (Op Operands))\n"
+    '(rule ((= op (call "tile.twice" args r)) (= a (item args 0)))\n'
+    '      ((twins op (vec-of a a))) :ruleset facts :name "tile.twice/pair")\n'
+    '(rule ((twins op xs) (= a (item xs 1))) ((twins op (vec-of a))) :ruleset facts :name "tile.twice/second")\n'
+)
 TYPE = (
-    '(rule ((= op (call "tile.twice" args r)) (= a (vec-get args 0))) ((set (deduced op) (type a)))'
+    '(rule ((= op (call "tile.twice" args r)) (= a (item args 0))) ((set (deduced op) (type a)))'
     ' :ruleset deduce :name "tile.twice/type")\n'
 )
 # what the compiler says of it, compared whole
@@ -129,6 +135,10 @@ UNTIDY = {
         LOWER, LOWER + CHECK.replace("/nope", "/none").replace("r)))", "r)) (= 1 0))")
     ),
     "a refusal with another name": GOOD.replace(LOWER, LOWER + CHECK),
+    "a rule that compares every tile with every other": GOOD.replace(
+        LOWER, LOWER.replace("(item args 0))", "(vec-get args 0)) (= (FP32) (dtype a))")
+    ),
+    "a list that nobody lists": GOOD.replace(LOWER, PAIR + LOWER),
     "a file of another op": GOOD.replace("twice", "thrice"),
     "too long": GOOD.replace(LOWER, LOWER + "; so\n" * 100),
 }

@@ -267,7 +267,7 @@ async def test_a_rule_file_that_is_changed_is_read_again(tmp_path: Path) -> None
     text = """; tile.twice -- {}
 (operands "tile.twice" "tile:tile")
 (result-rule "tile.twice" "first")
-(rule ((= c (lower (call "tile.twice" args r))) (= a (vec-get args 0)))
+(rule ((= c (lower (call "tile.twice" args r))) (= a (item args 0)))
       ((union c (dps "pto.tadd" (vec-of a a) (vec-of r)))) :ruleset lowering :name "tile.twice/add")
 """
     rule.write_text(text.format("every element doubled"))
