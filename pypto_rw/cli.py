@@ -23,6 +23,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     if sys.stdout is None:  # it was closed
         sys.stdout = _Closed()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # file names that are not UTF-8 are told byte for byte
+        sys.stdout.reconfigure(errors="surrogateescape")
     try:
         code = _run(list(arguments))
         if not sys.stdout.closed:  # the language server closes it

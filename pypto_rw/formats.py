@@ -31,16 +31,16 @@ def _json(d: Diagnostic) -> str:
     place = d.span or None
     record = {
         "schema": SCHEMA,
-        "file": d.filename,
+        "file": _printable(d.filename),
         "line": place and place.line,
         "column": place and place.column,
         "end_line": place and place.end_line,
         "end_column": place and place.end_column,
         "severity": d.severity.value,
         "code": d.code,
-        "message": d.message,
-        "help": d.help,
-        "rule": d.rule,
+        "message": _printable(d.message),
+        "help": _printable(d.help),
+        "rule": _printable(d.rule),
         "function": d.function,
     }
     return json.dumps(record, ensure_ascii=False)
@@ -73,7 +73,7 @@ def _rule(code: str, meaning: Callable[[str], str]) -> dict[str, object]:
 
 
 def _result(d: Diagnostic, index: int) -> dict[str, object]:
-    text = d.message + (f"\n\n{d.help}" if d.help else "")
+    text = _printable(d.message + (f"\n\n{d.help}" if d.help else ""))
     place: dict[str, object] = {"artifactLocation": {"uri": _uri(d.filename)}}
     if d.span:
         place["region"] = {
@@ -93,7 +93,7 @@ def _result(d: Diagnostic, index: int) -> dict[str, object]:
         "locations": [location],
     }
     if d.rule:
-        result["properties"] = {"rule": d.rule}
+        result["properties"] = {"rule": _printable(d.rule)}
     return result
 
 
@@ -101,4 +101,9 @@ def _uri(filename: str) -> str:
     """A relative path stays relative, so that a log means the same in every checkout."""
     from urllib.parse import quote
 
-    return ("file://" if filename.startswith("/") else "") + quote(filename)
+    return ("file://" if filename.startswith("/") else "") + quote(filename, errors="surrogateescape")
+
+
+def _printable(text: str) -> str:
+    """`text` with each byte of a file name that is not UTF-8 as `\\xff`: what programs read is UTF-8 throughout."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

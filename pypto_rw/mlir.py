@@ -54,6 +54,10 @@ def _extent(term: Any) -> str:
     return str(term[1]) if term[0] == "at" else "?"
 
 
+def _half(term: Any) -> Any:
+    return ("at", term[1] // 2) if term[0] == "at" else term
+
+
 def _items(vec: Any) -> tuple[Any, ...]:
     items: tuple[Any, ...] = vec[1:]
     return items
@@ -61,6 +65,11 @@ def _items(vec: Any) -> tuple[Any, ...]:
 
 def _tile(t: Any) -> str:
     _, rows, cols, vrows, vcols, dtype, space, (_, blayout, slayout, fractal, pad, compact) = t
+    if dtype[0] == "FP4":  # an element of the text is a pair, along the axis on which elements follow one another
+        if blayout[0] == "col_major":
+            rows, vrows = rows // 2, _half(vrows)
+        else:
+            cols, vcols = cols // 2, _half(vcols)
     return (
         f"!pto.tile_buf<loc={_LOCATION[space[0]]}, dtype={element(dtype[0])}, rows={rows}, cols={cols}, "
         f"v_row={_extent(vrows)}, v_col={_extent(vcols)}, blayout={blayout[0]}, slayout={slayout[0]}, "

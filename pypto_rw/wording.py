@@ -41,3 +41,8 @@ def _shape(dims: tuple[ir.Expr, ...]) -> str:
 def compared(condition: ir.Expr) -> str:
     """How a number becomes a condition."""
     return f"compare it: {condition.id if isinstance(condition, ir.Name) else 'x'} != 0"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `2 files`; `plural` where it does not end so."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"

@@ -160,7 +160,8 @@ def test_fmt_does_not_lose_remarks(tmp_path: Path, pypto_rw_command: Run) -> Non
         assert '"""Halves."""' in kept and "# why" in kept
     shown = pypto_rw_command("fmt", "k.pyir", cwd=tmp_path)
     lost = ('"""Halves."""' not in shown.stdout) + ("# why" not in shown.stdout)
-    warning = f"pypto-rw: k.pyir: warning: {lost} comments or docstrings are left out\n"
+    what = "comment or docstring" if lost == 1 else "comments or docstrings"
+    warning = f"pypto-rw: k.pyir: warning: {lost} {what} left out\n"
     assert (shown.returncode, shown.stderr) == (0, warning if lost else "")
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from pypto_rw import CompileError, check, lower
+from pypto_rw.diagnostics import Severity
+from pypto_rw.lowering.described import described
 from pypto_rw.syntax import parse
 from tests.conftest import ROOT, Run
 from tests.front.authored import kernel
@@ -124,3 +126,98 @@ def test_a_tile_that_a_branch_reads_before_it_yields_it() -> None:
         ("store", "%v"),
         ("store", handle),
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("t = pl.load(x, [0, 0], [16, 64], [0, 64])\npl.store(t, [0, 0], y)", 8),
+        ("t = pl.load(x, [0, 0], [16, 64], [16, 0])\npl.store(t, [0, 0], y)", 8),
+        ("t = pl.load(x, [32, 0], [16, 64], clamp=True)\npl.store(t, [0, 0], y)", 9),
+        ("t = pl.load(x, [0, 0], [16, 64])\nw = pl.slice(t, [8, 64], [8, 0], [0, 64])\npl.store(w, [0, 0], y)", 10),
+        ("t = pl.load(x, [0, 0], [16, 64])\nw = pl.tile.set_validshape(t, 0, 64)\npl.store(w, [0, 0], y)", 10),
+    ],
+)
+def test_an_empty_window_of_a_tensor_is_told_by_check_and_lower(body: str, line: int) -> None:
+    source = kernel(TENSORS, body)
+    told = [(d.code, d.span.line) for d in lower(source).diagnostics]
+    assert told == codes(source) == [("ptoas-partition", line)]
+
+
+@pytest.mark.parametrize(
+    ("last", "column"), [("return foo", 16), ("return r, foo", 19), ("return foo + 1", 9), ("return (r, foo)", 20)]
+)
+def test_a_name_that_nothing_defines_is_not_returned(last: str, column: int) -> None:
+    body = f"t = pl.load(x, [0, 0], [16, 64])\nr = pl.store(t, [0, 0], y)\n{last}"
+    found = check(kernel(TENSORS, body))
+    assert [(d.code, d.span.line, d.span.column) for d in found] == [("undefined-name", 10, column)]
+
+
+def test_a_return_of_a_refused_statement_is_no_second_error() -> None:
+    body = "t = pl.load(x, [0, 0], [16, 64])\nr = pl.store(t, [0, 500], y)\nreturn r"
+    assert codes(kernel(TENSORS, body)) == [("past-end", 9)]
+
+
+def test_a_fraction_beside_integers_is_told_in_the_authors_words() -> None:
+    integers = "x: <32x64 INT32>, y: Out <32x64 INT32>"
+    body = "t = pl.load(x, [0, 0], [16, 64])\nu = pl.add(t, 1.5)\npl.store(u, [0, 0], y)"
+    (found,) = check(kernel(integers, body))
+    assert found.severity is Severity.note
+    assert found.message == (
+        "tile.adds: pto.tadds: an integer scalar with a float tile, or the reverse, is converted on the device; the "
+        "assembler does not look (the constant has element type FP32; u has element type INT32)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "way"),
+    [
+        ("sub(t, v)", "write pl.row_expand_sub(tile, column)"),
+        ("sub(v, t)", "repeat the column first: pl.row_expand(tile, column)"),
+        ("add(v, t)", "write pl.row_expand_add(tile, column)"),
+        ("mul(t, v)", "write pl.row_expand_mul(tile, column)"),
+        ("div(t, v)", "write pl.row_expand_div(tile, column)"),
+        ("maximum(t, v)", "write pl.row_expand_max(tile, column)"),
+        ("minimum(t, v)", "write pl.row_expand_min(tile, column)"),
+        ("tile.fmod(t, v)", "repeat the column first: pl.row_expand(tile, column)"),
+    ],
+)
+def test_a_column_beside_a_tile_is_refused_in_the_authors_shapes(call: str, way: str) -> None:
+    tensors = "x: <32x128 FP32>, c: <32x1 FP32>, y: Out <32x128 FP32>"
+    body = f"t = pl.load(x, [0, 0], [32, 128])\nv = pl.load(c, [0, 0], [32, 1])\nu = pl.{call}\npl.store(u, [0, 0], y)"
+    (found,) = check(kernel(tensors, body))
+    op = f"tile.{call.partition('(')[0].removeprefix('tile.')}"
+    assert (found.code, found.span.line, found.help) == ("column", 10, way)
+    assert found.message == f"{op}: a tile [32, 128] and a column [32, 1] are not combined element by element"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "for i in pl.range(4):\n    u = pl.add(u, 1.0)\n    u = pl.mul(u, 2.0)",
+        "if n > 3:\n    u = pl.add(u, 1.0)\nelse:\n    u = pl.mul(u, 2.0)",
+        "for i, (a,) in pl.range(4, init_values=(u,)):\n    b = pl.add(a, 1.0)\n    u = pl.yield_(b)",
+        "for (a, k) in pl.while_(init_values=(u, 0)):\n    pl.cond(k < 4)\n    b = pl.add(a, 1.0)\n"
+        "    u, e = pl.yield_(b, k + 1)",
+        "w = u\nu = pl.exp(w)",
+    ],
+)
+def test_what_follows_from_a_refusal_is_not_told(rest: str) -> None:
+    body = f"t = pl.load(x, [0, 0], [32, 128])\nu = pl.expp(t)\n{rest}\npl.store(u, [0, 0], y)"
+    assert codes(kernel(TENSORS, body)) == [("unknown-op", 9)]
+
+
+def test_a_fault_of_its_own_beside_a_refused_value_is_told() -> None:
+    body = "t = pl.load(x, [0, 0], [32, 128])\nu = pl.expp(t)\nfor i in pl.range(4):\n    u = pl.add(u, 1.0)\n"
+    body += "    v = pl.expp(t)"
+    assert codes(kernel(TENSORS, body)) == [("unknown-op", 9), ("unknown-op", 12)]
+
+
+def test_types_in_a_message_are_as_they_are_written() -> None:
+    view = "(View (row_major) (none_box) 512 (pad-zero) 0)"
+    tile = f"(Tile 16 64 (dyn 3 0 16) (at 64) (FP32) (Vec) {view})"
+    tensor = "(Tensor (vec-of (at 4) (dyn 0 0 9)) (vec-of (at 4) (dyn 0 0 9)) (FP16) (ND) (vec-empty))"
+    assert described("tile.x", [tile, tensor, "(Scalar (INT32))"], ["(Part (vec-of (at 1)) (FP32))"]) == (
+        "tile.x of pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec, pl.TileView(valid_shape=[_, 64], pad=pl.PadValue.zero)], "
+        "pl.Tensor[[4, _], pl.FP16], pl.Scalar[pl.INT32] into (Part (vec-of (at 1)) (FP32))"
+    )

@@ -67,7 +67,7 @@ def test_a_failure_names_the_check_line_and_the_nearest_line(tmp_path: Path, pyp
         "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=64, v_row=?, v_col=?, blayout=row_major, slayout=none_box, "
         "fractal=512, pad=0>"
     )
-    assert (done.returncode, done.stdout) == (1, "1 files, 1 failed\n")
+    assert (done.returncode, done.stdout) == (1, "1 file, 1 failed\n")
     assert done.stderr.split("\n")[:3] == [
         f"k.pyir:{number}: CHECK-NEXT is not the next line: pto.tadds ins([[T]], %[[HALF]] : {{{{.*}}}}, f32)",
         "  searched from line 15 of the output",
@@ -88,7 +88,7 @@ def test_bless_mends_what_fails_and_keeps_the_rest(tmp_path: Path, pypto_rw_comm
         told[2],  # which line
         "-# CHECK-NEXT: = pto.alloc_t",
         "+# CHECK-NEXT: %s = pto.allo",
-        "1 files, 0 failed",
+        "1 file, 0 failed",
     ]
     new, old = file.read_text().split("\n"), SCALE.split("\n")
     changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
@@ -185,3 +185,52 @@ def test_it_is_a_plugin_of_pytest(tmp_path: Path) -> None:
     assert '  nearest, line 1: module attributes {pto.target_arch = "a2a3"} {' in failed
     assert any(line.startswith("2 passed") for line in pytest_run("--bless"))
     assert any(line.startswith("2 passed") for line in pytest_run())
+
+
+CONTINUED = (
+    "# RUN: pypto-rw check %s\n\nimport pypto.language as pl\n\n@pl.program\nclass K:\n"
+    "    @pl.function(type=pl.FunctionType.InCore)\n"
+    "    def k(self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):\n"
+    "        t = pl.load(x, [0, 0], [16, 64])\n"
+    "        s = \\\n            pl.mull(t, \\\n                0.5)\n"
+    "        # expected-error@below {{stale}}\n"
+    "        r = pl.addd(t, t)\n"
+    "        pl.store(t, [0, 0], y)\n"
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_bless_splits_no_continued_line_and_keeps_the_line_ends(
+    end: str, tmp_path: Path, pypto_rw_command: Run
+) -> None:
+    file = tmp_path / "k.pyir"
+    file.write_bytes(CONTINUED.replace("\n", end).encode())
+    assert pypto_rw_command("lit", "k.pyir", "--bless", cwd=tmp_path).returncode == 0
+    assert pypto_rw_command("lit", "k.pyir", cwd=tmp_path).returncode == 0
+    error = "        # expected-error"
+    wanted = CONTINUED.replace("        # expected-error@below {{stale}}\n", "").replace(
+        "        s =", f"{error}@+2 {{{{[unknown-op] there is no operation pl.mull}}}}\n        s ="
+    )
+    wanted = wanted.replace(
+        "        r =", f"{error}@below {{{{[unknown-op] there is no operation pl.addd}}}}\n        r ="
+    )
+    assert file.read_bytes() == wanted.replace("\n", end).encode()
+
+
+@pytest.mark.parametrize("plugin", [True, False])
+def test_bless_keeps_the_line_ends_of_check_lines(plugin: bool, tmp_path: Path, pypto_rw_command: Run) -> None:
+    """One CHECK line is mended, and all lines are written where there is none."""
+    kernel = (ROOT / "tests/kernels/readme.pyir").read_text()
+    run = "# RUN: pypto-rw %s --no-loc | FileCheck %s"
+    file = tmp_path / "k.pyir"
+    file.write_bytes(
+        f"{run}\n{run} --check-prefix=ALL\n# CHECK: modul attributes\n{kernel}".replace("\n", "\r\n").encode()
+    )
+    if plugin:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "pypto_rw.lit", "-p", "no:cacheprovider", "--bless"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    else:
+        pypto_rw_command("lit", "k.pyir", "--bless", cwd=tmp_path)
+    written = file.read_bytes()
+    assert written.count(b"\r\n") == written.count(b"\n") > kernel.count("\n") + 10
+    assert pypto_rw_command("lit", "k.pyir", cwd=tmp_path).returncode == 0

@@ -16,11 +16,14 @@ from pypto_rw.lowering.printed import Place, Printed, PrintedFunction
 from pypto_rw.verifier.forms import FORMS
 
 _TEMPORARY = re.compile(r"%\d+$")
+_CONSTANT = re.compile(r"%(?:cst(?:_\d+)?|c(n?)(\d+)_(?:index|u?i\d+))$")  # as the emitter names them
 _SUFFIX = re.compile(r"(?:_view|_pview|_tile|_idx)+$")
 
 
 def author_word(role: str, name: str) -> str:
-    """The variable of an SSA name; a value the compiler made goes by its role."""
+    """The variable of an SSA name; a value the compiler made goes by its role, a constant by its value if it is one."""
+    if constant := _CONSTANT.match(name):
+        return f"the constant {'-' if constant[1] else ''}{constant[2]}" if constant[2] else "the constant"
     return role if _TEMPORARY.match(name) else _SUFFIX.sub("", name[1:]) or role
 
 

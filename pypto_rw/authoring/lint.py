@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pypto_rw.authoring.factwords import legal_words
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.authoring.joins import joins, tables
 from pypto_rw.authoring.overlap import by_conditions
@@ -23,10 +24,10 @@ def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:
     book = Rulebook(folders)
     files, found = _readable(book, names)
     instructions = frozenset(_instructions(book))
-    known = tables(book)
+    legal, known = legal_words(book), tables(book)
     for file in files:
         found += [
-            *references(file, book, instructions),
+            *references(file, book, instructions, legal),
             *joins(file, known),
             *style(file),
             *unreachable(file, book),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pypto_rw.authoring.factwords import Words, unknown_words
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.rewriting import ruletext
 from pypto_rw.rewriting.rulebook import Form, Rulebook, RuleFile, Signature
@@ -33,13 +34,13 @@ _PARAMETERS = {
 }
 
 
-def references(file: RuleFile, book: Rulebook, instructions: frozenset[str]) -> Iterator[Finding]:
-    """Findings of one file; `instructions` are those that an instruction/ file describes."""
+def references(file: RuleFile, book: Rulebook, instructions: frozenset[str], legal: Words) -> Iterator[Finding]:
+    """Findings of one file; `instructions` are those that an instruction/ file describes, `legal` facts' words."""
     path = str(file.path)
     for line, message, help in [
         *_required(file, book),
         *_rules(file, instructions),
-        *_facts(file, book, instructions),
+        *_facts(file, book, instructions, legal),
         *_forms(file),
     ]:
         yield Finding(path, line, "wrong-reference", message, help)
@@ -94,7 +95,7 @@ def _refusals(file: RuleFile, rule: Rule) -> Iterator[Told]:
             yield line, f"the rule {rule.name!r} refuses in the ruleset {rule.ruleset}", "write :ruleset check"
 
 
-def _facts(file: RuleFile, book: Rulebook, instructions: frozenset[str]) -> Iterator[Told]:
+def _facts(file: RuleFile, book: Rulebook, instructions: frozenset[str], legal: Words) -> Iterator[Told]:
     for form in ruletext.forms(file.text):
         words = [p.text.strip('"') for p in form.parts[1:] if p.text.startswith('"')]
         if form.head in ("", "signature", "operands", "form") or not words or form.head in ruletext.RULES:
@@ -106,7 +107,8 @@ def _facts(file: RuleFile, book: Rulebook, instructions: frozenset[str]) -> Iter
                 near = ", ".join(book.nearest(words[0]))
                 yield line, f"({form.head} …): there is no op {words[0]}", f"the nearest are {near}" if near else ""
             continue
-        yield from ((line, m, h) for m, h in _words(form, words, signature, instructions))
+        told = [*_words(form, words, signature, instructions), *unknown_words(form, legal)]
+        yield from ((line, m, h) for m, h in told)
 
 
 def _words(

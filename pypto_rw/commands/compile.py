@@ -79,7 +79,7 @@ def _lower_once(options: argparse.Namespace) -> int:
         worst = max(worst, code)
         if made is not None:
             outputs.append((file, *made))
-    if worst == 0 or (options.keep_going and worst == 1):
+    if worst == 0 or (options.keep_going and worst < 3):
         worst = max(worst, _written(outputs, len(files) > 1, options))
     return teller.finish(worst)
 
@@ -208,7 +208,7 @@ def guarded(
     try:
         source = read(file)
     except (OSError, UnicodeDecodeError) as error:
-        return complain(f"cannot read {file}: {reason(error)}"), None
+        return teller.complain(f"cannot read {file}: {reason(error)}"), None
     filename = name_of(file)
 
     def tried(functions: Sequence[str] | None) -> tuple[T | None, Sequence[Diagnostic]]:
@@ -232,7 +232,7 @@ def guarded(
         teller.tell(error.diagnostics, error.source)
         return 1, None
     except ValueError as error:
-        return complain(str(error)), None
+        return teller.complain(str(error)), None
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except BaseException as error:

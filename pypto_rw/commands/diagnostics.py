@@ -49,6 +49,10 @@ class Teller:
 
             self.say(formatted(diagnostics, self._form))
 
+    def complain(self, message: str) -> int:
+        """Tell what is wrong with a file or an option; the exit code for it."""
+        return complain(message)
+
     @property
     def is_text(self) -> bool:
         """Whether people are told, in more lines than one."""

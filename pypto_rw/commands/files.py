@@ -21,18 +21,19 @@ def name_of(file: str) -> str:
 def write(path: str, text: str) -> str | None:
     """Write atomically: the file is the old one or the whole new one. A message when it cannot be.
 
-    A link stays, and what it names is written; what is no regular file (a device, a pipe) is written to."""
+    A link stays, and what it names is written; what is no regular file (a device, a pipe) is written to. A file name in
+    the text that is not UTF-8 is written byte for byte."""
     import tempfile
 
     given, path = path, os.path.realpath(path)
     try:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            with open(path, "w", encoding="utf-8", newline="") as out:
+            with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as out:
                 out.write(text)
             return None
         handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=f".{os.path.basename(path)}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape", newline="") as out:
                 out.write(text)
             mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o666 & ~_umask()
             os.chmod(name, mode)

@@ -44,14 +44,20 @@ def _formatted(options: argparse.Namespace, teller: Teller) -> int:
                 worst = max(worst, 1)
         elif options.write and file != "-":
             if (lost := _remarks(source) - _remarks(text)) > 0:
-                worst = max(worst, complain(f"{file}: not rewritten, {lost} comments or docstrings would be lost"))
+                worst = max(worst, complain(f"{file}: not rewritten, {_counted(lost)} would be lost"))
             elif text != source and (problem := write(file, text)) is not None:
                 return complain(problem)
         else:
             sys.stdout.write(text)
             if (lost := _remarks(source) - _remarks(text)) > 0:
-                print(f"pypto-rw: {file}: warning: {lost} comments or docstrings are left out", file=sys.stderr)
+                print(f"pypto-rw: {file}: warning: {_counted(lost)} left out", file=sys.stderr)
     return worst
+
+
+def _counted(lost: int) -> str:
+    from pypto_rw.wording import counted
+
+    return counted(lost, "comment or docstring", "comments or docstrings")
 
 
 def _remarks(text: str) -> int:

@@ -38,7 +38,9 @@ def _lit(options: argparse.Namespace) -> int:
             failed += code
     if count == 0:
         return complain(f"no file below {', '.join(options.paths)} has a RUN line")
-    print(f"{count} files, {failed} failed")
+    from pypto_rw.wording import counted
+
+    print(f"{counted(count, 'file')}, {failed} failed")
     return int(failed > 0)
 
 

@@ -12,6 +12,8 @@ from pypto_rw.diagnostics import Diagnostic
 
 # The exit code of a file, and its text.
 Compiled = tuple[int, str | None]
+# Findings with the text they quote, or what is wrong with the file.
+Told = tuple[tuple[Diagnostic, ...], str] | str
 Compile = Callable[[str, argparse.Namespace, Teller], Compiled]
 
 
@@ -20,28 +22,34 @@ class Recorder(Teller):
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
-        self.findings: list[tuple[tuple[Diagnostic, ...], str]] = []
+        self.told: list[Told] = []
 
     def tell(self, diagnostics: Sequence[Diagnostic], source: str) -> None:
         """Keep some findings and the text they quote."""
-        self.findings.append((tuple(diagnostics), source))
+        self.told.append((tuple(diagnostics), source))
+
+    def complain(self, message: str) -> int:
+        """Keep what is wrong with a file."""
+        self.told.append(message)
+        return 2
 
 
 def in_order(action: Compile, files: Sequence[str], options: argparse.Namespace, teller: Teller) -> Iterator[Compiled]:
     """What `action` gives for each file, in the order of the files, from `options.jobs` processes."""
     with ProcessPoolExecutor(max_workers=min(options.jobs, len(files))) as pool:
         try:
-            for compiled, findings in pool.map(partial(_recorded, action, options), files):
-                for diagnostics, source in findings:
-                    teller.tell(diagnostics, source)
+            for compiled, told in pool.map(partial(_recorded, action, options), files):
+                for what in told:
+                    if isinstance(what, str):
+                        teller.complain(what)
+                    else:
+                        teller.tell(*what)
                 yield compiled
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def _recorded(
-    action: Compile, options: argparse.Namespace, file: str
-) -> tuple[Compiled, list[tuple[tuple[Diagnostic, ...], str]]]:
+def _recorded(action: Compile, options: argparse.Namespace, file: str) -> tuple[Compiled, list[Told]]:
     recorder = Recorder(options)
-    return action(file, options, recorder), recorder.findings
+    return action(file, options, recorder), recorder.told

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pypto_rw import ir
+from pypto_rw.scalars import WIDE
 from pypto_rw.syntax import expression_text
 
 Term = Any
@@ -44,7 +45,8 @@ def _text(term: Term, operand: Callable[[int], str]) -> str:
     if head == "at":
         return str(rest[0])
     if head == "dyn":
-        return f"extent {rest[0]} ({rest[1]}..{rest[2]})"
+        low, high = ("" if abs(n) >= WIDE else n for n in rest[1:])
+        return f"extent {rest[0]} ({low}..{high})" if (low, high) != ("", "") else f"extent {rest[0]}"
     if head == "call":
         inner = rest[1][1:] if isinstance(rest[1], tuple) else ()
         return f"({' '.join([rest[0], *(_text(t, operand) for t in (*inner, rest[2]))])})"

@@ -109,6 +109,13 @@ class Typer:
                         self.poisoned.add(name)
                     self.values.setdefault(name, Value(inner.type or ir.OpaqueType("pl.UnknownType")))
 
+    def _spread(self, names: tuple[str, ...], values: tuple[ir.Expr, ...]) -> None:
+        """Names that stand for refused ones are no better: what is done with them follows from the earlier refusal."""
+        if self.poisoned:
+            for name, value in zip(names, values, strict=False):
+                if isinstance(value, ir.Name) and value.id in self.poisoned:
+                    self.poisoned.add(name)
+
     def statement(self, stmt: ir.Stmt, out: list[ir.Stmt]) -> None:
         """Appends a typed statement, after what its nested calls become."""
         match stmt:
@@ -168,6 +175,7 @@ class Typer:
         if isinstance(value, ir.Name) and (found := self.values.get(value.id)) and kind(value, self.asker) != "scalar":
             t = completed(name, stmt.type, found.type)
             self.values[name] = replace(found, type=t)
+            self._spread(stmt.targets, (value,))
             out.append(replace(stmt, type=t, value=value))
             return
         value, dtype = self.scalars.assigned(value, stmt.type)
@@ -457,6 +465,7 @@ class Typer:
         out.append(replace(stmt, condition=condition, initial=initial, body=tuple(body)))
 
     def _carried(self, names: tuple[str, ...], initial: tuple[ir.Expr, ...]) -> None:
+        self._spread(names, initial)
         for name, value in zip(names, initial, strict=False):
             found = self.values.get(value.id) if isinstance(value, ir.Name) else None
             t = found.type if found is not None else ir.ScalarType(self.asker.shaper.dtype(value))
@@ -468,6 +477,8 @@ class Typer:
         out = self.block(body)
         last = out[-1] if out else None
         if isinstance(last, ir.Yield):
+            self._spread(last.targets, tuple(map(ir.Name, carried)))
+            self._spread(last.targets, last.values)
             types = [self.values[c].type for c in carried]
             values = list(last.values)
             for k, t in enumerate(types[: len(values)]):
@@ -490,6 +501,9 @@ class Typer:
             raise Refused("condition-dtype", told, stmt.span, help=compared(stmt.condition))
         bodies = [self.block(stmt.body), self.block(stmt.orelse or ())]
         ends = [b[-1] if b and isinstance(b[-1], ir.Yield) else None for b in bodies]
+        for end in ends:
+            if end is not None:
+                self._spread(end.targets, end.values)
         if ends[0] is not None and ends[1] is not None and len(ends[0].values) == len(ends[1].values):
             types = [
                 self._merged(n, a, b) for n, a, b in zip(ends[0].targets, ends[0].values, ends[1].values, strict=False)

@@ -16,7 +16,7 @@ from pypto_rw.lit.script import ScriptError, has_run_line, script
 def collected(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The tests of a file; None for one without a RUN line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         return None
     if not has_run_line(text):
@@ -47,10 +47,10 @@ class LitItem(pytest.Item):
     def runtest(self) -> None:
         """Run them; with `--bless` the file is rewritten first where it fails."""
         try:
-            test = script(str(self.path), self.path.read_text(encoding="utf-8"))
+            test = script(str(self.path), self.path.read_bytes().decode("utf-8"))
             if self.config.getoption("--bless") and any(r.failures for r in run(test)):
                 text = blessed(test)
-                self.path.write_text(text, encoding="utf-8")
+                self.path.write_bytes(text.encode("utf-8"))
                 test = script(str(self.path), text)
             failures = [f for r in run(test) for f in r.failures]
         except ScriptError as error:

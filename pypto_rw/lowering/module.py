@@ -224,9 +224,11 @@ class _Templates:
             if result.findings:
                 continue
             if result.template is None:
+                from pypto_rw.lowering.described import described  # only this refusal spells types
+
                 yield Diagnostic(
                     "no-lowering",
-                    f"no rule lowers {self.engine.described(shape)}",
+                    f"no rule lowers {described(self.engine.op(shape), *self.engine.types(shape))}",
                     span,
                     _way_to_a_lowering(self.engine, shape),
                     filename=filename,

@@ -419,6 +419,11 @@ def _merge_text(t: ir.Type) -> str:
 
 
 def escaped(filename: str) -> str:
-    """A file name inside `loc("…")`."""
+    """A file name inside `loc("…")`; what is no text in it as its byte."""
     plain = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
-    return "".join(plain.get(c, f"\\{ord(c):02X}" if ord(c) < 32 or ord(c) == 127 else c) for c in filename)
+    return "".join(plain.get(c, f"\\{ord(c) & 0xFF:02X}" if _is_byte(c) else c) for c in filename)
+
+
+def _is_byte(char: str) -> bool:
+    """A control character, or a byte of a name that is not UTF-8, as the system hands it on."""
+    return char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"

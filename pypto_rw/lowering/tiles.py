@@ -14,7 +14,8 @@ from pypto_rw.shaping.values import Refused, Value
 
 class Tiles:
     """`handles`: by tile, what stands for its handle; `offsets`: addresses in the order they are met; `redirected`:
-    tiles that are written to another one's handle; `allocations`: by base, what `tile.alloc` says."""
+    tiles that are written to another one's handle; `allocations`: by base, what `tile.alloc` says; `windows`: by the
+    bytes it is in, the window that is there."""
 
     def __init__(self, function: ir.Function, shaper: Shaper, values: Scoped, addresses: bool) -> None:
         self.function, self.shaper, self.values, self.addresses = function, shaper, values, addresses
@@ -23,6 +24,8 @@ class Tiles:
         self.redirected: dict[str, object] = {}
         self.allocations: dict[str, allocations.Allocation] = {}
         self.regions: dict[str, Instance] = {}
+        self.windows: dict[object, str] = {}
+        self._whole: set[object] = set()  # bytes that a tile of its own is in
         self._within: dict[int, ir.TileType] = {}  # types that are within their allocation
         self._types_in: dict[object, set[object]] | None = None
 
@@ -77,6 +80,37 @@ class Tiles:
         identity = self.identity(t.memref)
         return t.memref.base, (t.space, *identity[1:]) if self.addresses else identity
 
+    def note_window(self, name: str, value: Value) -> None:
+        """The window `name` is in bytes of its tile: what is written there is written through it. An allocation of
+        its own, elsewhere, has a handle of its own; so have bytes that another tile was in before."""
+        over = value.window is not None and value.window.memory == 0
+        if over and value.place is not None and value.place[1] not in self._whole:
+            self.windows[value.place[1]] = name
+
+    def window_at(self, name: str, value: Value) -> str | None:
+        """Without addresses: the window whose bytes the result `name` takes, None for a tile with a handle of its own.
+
+        Refused: such a result of another type than the window, which is written through the window's handle."""
+        if value.place is None or name in self.redirected:
+            return None
+        window = self.windows.get(value.place[1])
+        found = self.values.get(window) if window is not None else None
+        if window is None or found is None or found.window is None or found.place is None:
+            self._whole.add(value.place[1])
+            return None
+        if signature_of(found.type) == signature_of(value.type) and self._valid(found.type) == self._valid(value.type):
+            return window
+        raise Refused(
+            "view-of-window",
+            f"{name} is written into the window {window} of another tile, and without addresses only a tile of the "
+            "window's own type, valid extents and pad value can be",
+            help=f"use pl.tile.extract(tile, row, column, [rows, columns]), which copies, for the slice {window}; "
+            "or let a planner give addresses (--planner pypto)",
+        )
+
+    def _valid(self, t: ir.Type) -> tuple[ir.Expr, ...]:
+        return tuple(map(self.shaper.resolved, effective_view(t).valid)) if isinstance(t, ir.TileType) else ()
+
     def identity(self, memref: ir.MemRef) -> tuple[object, ...]:
         """The bytes a tile occupies: allocation, offset by value, size."""
         offset = self.shaper.resolved(memref.offset) if memref.offset is not None else None
@@ -126,11 +160,15 @@ class Tiles:
         return self._types_in
 
     def shares(self, how: str, a: Value, b: Value) -> bool:
-        """Whether two tiles share an allocation (`same-buffer`), or bytes and type."""
-        assert a.place and b.place
+        """Whether the result `a` takes the handle of `b`: they share an allocation (`same-buffer`), or bytes and type.
+
+        The valid extents of a window are in its handle's type, those of another tile are not."""
+        if not a.place or not b.place:
+            return False
         if how == "same-buffer":
             return a.place[0] == b.place[0]
-        return a.place[:2] == b.place[:2] and signature_of(a.type) == signature_of(b.type)
+        alike = a.place[:2] == b.place[:2] and signature_of(a.type) == signature_of(b.type)
+        return alike and (b.window is None or self._valid(a.type) == self._valid(b.type))
 
 
 def signature_of(t: ir.Type) -> object:

@@ -33,7 +33,7 @@ from pypto_rw.shaping.operands import Instance, Operand, Var
 from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import Surroundings, contexts_of, windows_and_contexts
-from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of, moves
+from pypto_rw.shaping.values import Refused, Value, Window, apart, kind_of, moves, strided, undefined
 
 if TYPE_CHECKING:
     from pypto_rw.lowering.branches import Branches
@@ -80,6 +80,7 @@ class Walker:
         self._branches: Branches | None = None
         self.used: set[str] = set()
         self.hidden: set[str] = set()
+        self.refused: set[str] = set()  # names of refused statements
         self.declared: dict[str, str] = {}  # functions that the text calls, with their types
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
@@ -221,6 +222,8 @@ class Walker:
         """After a refusal: the targets keep their written type, so that one fault is reported once."""
         if isinstance(stmt, ir.For | ir.While | ir.If) and stmt.body and isinstance(stmt.body[-1], ir.Yield):
             self._poison(stmt.body[-1])
+        if isinstance(stmt, ir.Assign | ir.Yield):
+            self.refused.update(stmt.targets)
         if isinstance(stmt, ir.Assign | ir.Yield) and stmt.type is not None:
             for name in stmt.targets:
                 place = (name, name, name)
@@ -245,6 +248,9 @@ class Walker:
             case ir.Return():
                 for v in stmt.values:
                     self.use(v)
+                for name in names_in(stmt.values):
+                    if name not in self.values and name not in self.refused:
+                        raise undefined(name, "or return what another statement defines")
             case ir.Yield():
                 raise Refused("stray-yield", "pl.yield_ must be the last statement of a loop body or a branch")
             case ir.Jump():
@@ -278,7 +284,14 @@ class Walker:
                 "view-of-window",
                 f"{what} is a window whose place only run time tells, and it would be read at the start of its tile",
                 span,
-                "take it with pl.tile.extract(tile, row, column, [rows, columns]), which copies what it shows",
+                _EXTRACT,
+            )
+        if self.addresses and value is not None and strided(value):
+            raise Refused(
+                "view-of-window",
+                f"{what} is a window of some columns of its tile, and it is read as if its rows followed one another",
+                span,
+                _EXTRACT,
             )
 
     def use(self, expr: ir.Expr) -> None:
@@ -327,7 +340,11 @@ class Walker:
         self.used.add(source)
         alloc = None
         value = replace(found, type=stmt.type or found.type)
-        if isinstance(value.type, ir.TileType) and value.type.memref is not None and not moves(found):
+        if (
+            isinstance(value.type, ir.TileType)
+            and value.type.memref is not None
+            and not _in_parts(found, self.addresses)
+        ):
             own = self.tiles.of(name, value.type)
             alloc = self.tiles.alloc(name, own)
             if self.addresses:
@@ -386,9 +403,11 @@ class Walker:
             if isinstance(value.type, ir.TileType):
                 self._require_memory(name, value.type, signature, call)
                 self.used.update(names_in(effective_view(value.type).valid))
-            if not self.addresses and value.place is not None and signature.trait("makes") is not None:
+            if not self.addresses and value.place is not None and _is_view(signature):
                 value = replace(value, place=(*value.place[:2], name))  # a view has a handle of its own
             self.values[name] = value
+            if not self.addresses and signature.trait("makes-window") is not None:
+                self.tiles.note_window(name, value)
         for trait in signature.all("materialises"):
             self._materialised(arguments.get(trait[0]))
         self._note_store(signature, arguments, name)
@@ -521,13 +540,22 @@ class Walker:
         if (trait := signature.trait("in-place")) and (source := self.operand_value(arguments.get(trait[0]))):
             taken = trait[1]
             operand = arguments[trait[0]]
-            if taken == "always" or (value.place and source.place and self.tiles.shares(taken, value, source)):
+            if taken == "always" or self.tiles.shares(taken, value, source):
                 handle = source.place[2] if source.place else name
                 place = (*value.place[:2], handle) if value.place else source.place
                 value = replace(value, place=place, origin=source.origin, window=source.window)
                 shares = operand.id if isinstance(operand, ir.Name) else None
                 if isinstance(written, ir.TileType) and written.memref is not None and name in self.tiles.handles:
                     self.tiles.handles[name] = handle
+            elif value.place and source.place and value.place[1] == source.place[1]:
+                self.require_fixed(source, f"{call.callee}: {trait[0]}", call.span)
+        if shares is None and not self.addresses and not _is_view(signature):
+            shares = self.tiles.window_at(name, value)
+            if shares is not None:
+                found = self.values[shares]
+                assert found.place is not None
+                value = replace(value, place=found.place, origin=found.origin, window=found.window)
+                self.tiles.handles[name] = found.place[2]
         if (trait := signature.trait("in-place") or signature.trait("inherits")) and isinstance(
             value.type, ir.TensorType
         ):
@@ -595,6 +623,17 @@ class Walker:
         return self.shaper.scalar(expr)
 
 
+def _is_view(signature: Signature) -> bool:
+    """Whether the op's result shows an operand's bytes, under a handle of its own."""
+    return signature.trait("makes") is not None or signature.trait("makes-window") is not None
+
+
+def _in_parts(value: Value, addresses: bool) -> bool:
+    """Whether a value is a window that no tile with an address of its own stands for."""
+    return moves(value) or (addresses and strided(value))
+
+
+_EXTRACT = "take it with pl.tile.extract(tile, row, column, [rows, columns]), which copies what it shows"
 _INSTEAD = {
     "break": "carry a flag: for (stop, …) in pl.while_(init_values=(False, …)): pl.cond(… and not stop); "
     "yield True for it where the loop is to end",

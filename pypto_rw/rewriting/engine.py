@@ -308,11 +308,11 @@ class Engine:
         if self._shelf is not None:
             self._shelf.put(group, key, verdict)
 
-    def described(self, shape: str) -> str:
-        """A shape for a message: the op and its operands' types."""
-        op = _head(shape)
-        types = [self._type_texts[int(n)] for n in re.findall(r"\(ty (\d+)\)", shape)]
-        return f"{op} of {', '.join(types)}" if types else op
+    def types(self, shape: str) -> tuple[list[str], list[str]]:
+        """The types of a shape's operands and of its result, as rule text."""
+        operands, _, result = shape.partition("(res ")
+        of, into = ([self._type_texts[int(n)] for n in _NUMBER.findall(part)] for part in (operands, result))
+        return of, into
 
     # ------------------------------------------------------------------------------ e-graph
 

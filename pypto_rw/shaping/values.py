@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
+from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass
 from pypto_rw.scalars import WIDE, Bounds
 
@@ -64,6 +65,20 @@ def moves(value: Value | None) -> bool:
     return not (isinstance(window.row, ir.Int) and isinstance(window.col, ir.Int))
 
 
+def strided(value: Value) -> bool:
+    """Whether a value is a window of some columns of several rows: its rows do not follow one another in memory."""
+    window, t = value.window, value.type
+    if window is None or window.memory == 2 or not isinstance(t, ir.TileType) or len(t.shape) != 2:
+        return False
+    rows, columns = t.shape
+    view = effective_view(t)
+    if view.slayout is not ir.TileLayout.none_box or view.blayout is not ir.TileLayout.row_major:
+        return False
+    if not isinstance(rows, ir.Int) or not isinstance(columns, ir.Int):
+        return False
+    return rows.value > 1 and columns.value < window.columns
+
+
 class Refused(Exception):
     """A statement that cannot become a shape."""
 
@@ -73,7 +88,11 @@ class Refused(Exception):
         self.name: str | None = None
 
     def diagnostic(self, span: Span, filename: str, function: str) -> Diagnostic:
-        """The refusal at its own place, or at `span` where it has none."""
+        """The refusal at its own place, or at `span`; its own way out, or that of its code."""
+        if not self.help:
+            from pypto_rw.shaping.ways import WAYS
+
+            self.help = WAYS.get(self.code, "")
         return Diagnostic(
             self.code,
             self.message,

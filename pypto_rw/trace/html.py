@@ -12,6 +12,7 @@ from pypto_rw.explain import Fired
 from pypto_rw.rewriting import ruletext
 from pypto_rw.trace.changes import Parts
 from pypto_rw.trace.story import Line, Stage, Story
+from pypto_rw.wording import counted
 
 _FOLDER = Path(__file__).resolve().parent / "page"
 # What is set apart in a line: types (the page can hide those of `.pto`), and what is called.
@@ -35,7 +36,7 @@ def as_html(story: Story) -> str:
 def _stage(stage: Stage) -> str:
     new = sum(line.new is not None for line in stage.lines)
     note = "unchanged" if stage.unchanged else f"{new} of {len(stage.lines)} new" if new else ""
-    note = note or f"{len(stage.lines)} lines"
+    note = note or counted(len(stage.lines), "line")
     folded, shown = (" folded", "false") if stage.unchanged else ("", "true")
     lines = "\n".join(_line(line, stage.name) for line in stage.lines)
     return (

@@ -28,7 +28,7 @@ class Output:
         """Make the file `path`, relative, in the work folder."""
         target = self.work / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(text.encode("utf-8"))
+        target.write_bytes(text.encode("utf-8", "surrogateescape"))  # a report names files
 
     def publish(self) -> list[str]:
         """Move every file of the work folder into place; remove what earlier builds left. The files, sorted."""

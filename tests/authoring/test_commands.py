@@ -61,7 +61,7 @@ def test_a_new_file_lints_and_its_examples_hold(
     assert (made.returncode, made.stdout, made.stderr) == (0, f"{path}\n", "")
     assert path.read_text() == snapshot
     lint = pypto_rw_command("rules", "lint", "--rules", str(tmp_path))
-    assert (lint.returncode, lint.stdout) == (0, "1 files, 0 findings\n")
+    assert (lint.returncode, lint.stdout) == (0, "1 file, 0 findings\n")
 
 
 @pytest.mark.parametrize(

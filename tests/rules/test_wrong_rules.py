@@ -126,6 +126,7 @@ UNTIDY = {
     "a name of another op": GOOD.replace("tile.twice/add", "tile.once/add"),
     "an instruction that is not there": GOOD.replace(LOWER, '(emits "tile.twice" "pto.tad")\n'),
     "a fact of an op that is not there": GOOD.replace(LOWER, '(emits "tile.twise" "pto.tadd")\n'),
+    "a word that no rule reads": GOOD.replace('"first"', '"frist"'),
     "a parameter that is not there": GOOD.replace(LOWER, LOWER + '(in-place "tile.twice" "dst" "always")\n'),
     "two rules for every tile": GOOD.replace(LOWER, LOWER + AGAIN),
     "two rules for some tiles": GOOD.replace(LOWER, LOWER + NARROW),

@@ -29,6 +29,6 @@ def test_the_readme_adds_an_op_in_four_steps(tmp_path: Path, pypto_rw_command: R
     tested = pypto_rw_command("rules", "test", "tile/twice", "--rules", str(tmp_path))
     assert (tested.returncode, tested.stdout, tested.stderr) == (0, "2 examples, 0 failed\n", "")
     lint = pypto_rw_command("rules", "lint", "--rules", str(tmp_path))
-    assert (lint.returncode, lint.stdout) == (0, "1 files, 0 findings\n")
+    assert (lint.returncode, lint.stdout) == (0, "1 file, 0 findings\n")
     shown = TUTORIAL.read_text().partition("```file ops/tile/twice.egg\n")[2].partition("```")[0]
     assert text == shown

@@ -44,6 +44,7 @@ BODIES = {
     ),
     "closed-tensor": f"with pl.scope():\n    t: {T} = pl.tensor.create([64, 32], dtype=pl.FP32)\nself.step(t, 0, y)",
     "unbound": "self.step(x, 0, z)",
+    "unbound-return": "self.step(x, 0, y)\nreturn z",
     "parallel-tasks": (
         "u, first = pl.submit(self.step, x, 0, y)\n"
         "for i, (t,) in pl.parallel(n, init_values=(first,)):\n"

@@ -7,6 +7,7 @@ import argparse
 from pypto_rw.commands.files import complain
 from pypto_rw.commands.rules.names import named, names_option
 from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.wording import counted
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,5 +26,5 @@ def run(options: argparse.Namespace) -> int:
     findings = lint(options.rules, names)
     for finding in findings:
         print(finding)
-    print(f"{len(names)} files, {len(findings)} findings")
+    print(f"{counted(len(names), 'file')}, {counted(len(findings), 'finding')}")
     return 1 if findings else 0

@@ -8,6 +8,7 @@ import sys
 from pypto_rw.commands.files import complain
 from pypto_rw.commands.rules.names import named, names_option
 from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.wording import counted
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -35,5 +36,5 @@ def run(options: argparse.Namespace) -> int:
         for text in lines:
             print(f"{file.path}:{text}", file=sys.stderr)
         failed += len(lines)
-    print(f"{count} examples, {failed} failed")
+    print(f"{counted(count, 'example')}, {failed} failed")
     return 1 if failed else 0

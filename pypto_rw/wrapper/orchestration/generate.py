@@ -225,6 +225,10 @@ class _Writer:
                 slots, variable = self.yields[-1] if self.yields else ([], "")
                 return at_yield(self.frame, stmt.values, slots, variable)
             case ir.Return():
+                for name in names_in(stmt.values):
+                    if name not in self.frame.values and name not in self.frame.symbols:
+                        help = "return what a statement of this function defines, or a parameter"
+                        raise self.frame.refused("unbound-variable", f"{name} has no value here", help)
                 return []
         raise self.frame.refused("orchestration-statement", "an orchestration has no such statement")
 
