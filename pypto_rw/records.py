@@ -74,8 +74,30 @@ else:
 
     def _first_init(self, *args, **kwargs):
         if cls := _owner(self, "__init__", _first_init):
+            made = _made[cls] = _made.get(cls, 0) + 1
+            if made <= _FEW and _filled(self, cls.__fields__, args, kwargs):
+                return
             cls.__init__ = _compiled("__init__", *_init(cls))
         self.__init__(*args, **kwargs)
+
+    _made = {}  # objects of a class that were filled field by field
+    _FEW = 8  # to compile a method takes as long
+
+    def _filled(new, described, args, kwargs):
+        """Fill the fields of an object one by one; False, with nothing told, where the arguments are wrong."""
+        if len(args) > len(described) or not kwargs.keys() <= described.keys():
+            return False
+        given = dict(zip(described, args, strict=False))
+        if not given.keys().isdisjoint(kwargs):
+            return False
+        given |= kwargs
+        for name, f in described.items():
+            if name not in given:
+                if f.factory is None and f.default is ...:
+                    return False
+                given[name] = f.default if f.factory is None else f.factory()
+            object.__setattr__(new, name, given[name])
+        return True
 
     def _first_eq(self, other):
         if cls := _owner(self, "__eq__", _first_eq):
