@@ -226,3 +226,25 @@ def test_an_op_is_told_by_its_rules(anew: pytest.MonkeyPatch) -> None:
     other = lower(text, target="a5").mlir
     _every_call_is_asked(anew)
     assert lower(text, target="a5").mlir == other
+
+
+_ALLOCATED = """import pypto.language as pl
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.AIV)
+    def k(self, x: pl.Tensor[[16, 64], pl.FP32], o: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        {0}: pl.Tile[[16, 64], pl.FP32, pl.MemRef(m, 0, 4096), pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 64], [16, 64])
+        {1}: pl.Tile[[16, 64], pl.FP32, pl.MemRef(m, 0, 4096), pl.Mem.Vec] = pl.tile.exp({0})
+        {2}: pl.Tile[[16, 64], pl.FP32, pl.MemRef(m, 0, 4096), pl.Mem.Vec] = pl.tile.exp({1})
+        pl.tile.store({2}, [0, 0], o)
+"""
+
+
+@pytest.mark.parametrize("planner", ["pypto", "ptoas"])
+def test_a_result_with_the_name_of_an_operand(planner: str, anew: pytest.MonkeyPatch) -> None:
+    texts = [_ALLOCATED.format(*names) for names in ("xxx", "ttt", "tuv", "tut", "xtt", "txx", "otu")]
+    order = [*texts, *reversed(texts), *texts]
+    repeated = [_said(text, planner) for text in order]
+    _every_call_is_asked(anew)
+    assert repeated == [_said(text, planner) for text in order]

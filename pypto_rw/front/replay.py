@@ -93,6 +93,8 @@ class Replay:
         call = old.value
         if type(new) is not type(old) or not isinstance(new, ir.Assign | ir.Evaluate) or not isinstance(call, ir.Call):
             return
+        if isinstance(old, ir.Assign) and not set(old.targets).isdisjoint(reads(call)):
+            return  # the operand of that name is no longer known
         made_of, type_ = new.value, new.type if isinstance(new, ir.Assign) else None
         if not isinstance(made_of, ir.Call) or made_of.attrs or made_of.span != call.span or new.span != old.span:
             return

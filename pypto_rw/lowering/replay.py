@@ -161,6 +161,9 @@ class Replay:
         """What calls of the kind of `stmt` become, which became `node`; None where that is not the same for all."""
         walker, call = self.walker, stmt.value
         assert isinstance(call, ir.Call)
+        name = stmt.targets[0] if isinstance(stmt, ir.Assign) else None
+        if name in names:  # the operand of that name is no longer known
+            return None
         signature = walker.shaper.signature(call)
         if any(signature.trait(t) for t in _NOT_HERE) or any(p.kind in CONTEXT_KINDS for p in signature.parameters):
             return None
@@ -169,7 +172,6 @@ class Replay:
         most = limits(self.kinds, call, call, signature, walker.shaper)
         if most is None or len(most) != len(offsets) or any(v > m for v, m in zip(offsets, most, strict=True)):
             return None
-        name = stmt.targets[0] if isinstance(stmt, ir.Assign) else None
         value = walker.values.get(name) if name is not None else None
         if node.instance.result != name or (value is None) != (name is None):
             return None  # the name of a call for its effect
