@@ -221,3 +221,28 @@ def test_types_in_a_message_are_as_they_are_written() -> None:
         "tile.x of pl.Tile[[16, 64], pl.FP32, pl.Mem.Vec, pl.TileView(valid_shape=[_, 64], pad=pl.PadValue.zero)], "
         "pl.Tensor[[4, _], pl.FP16], pl.Scalar[pl.INT32] into (Part (vec-of (at 1)) (FP32))"
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n > 0:\n    w = 3\nelse:\n    c = 5\nt = pl.load(x, [c, 0], [4, 64])\npl.store(t, [0, 0], y)",
+        "for i in pl.range(n):\n    c = 5\nt = pl.load(x, [c, 0], [4, 64])\npl.store(t, [0, 0], y)",
+        "while n > 0:\n    c = 5\nt = pl.load(x, [c, 0], [4, 64])\npl.store(t, [0, 0], y)",
+    ],
+)
+def test_a_constant_of_a_block_that_may_not_run_ends_with_it(body: str) -> None:
+    assert [code for code, _ in codes(kernel(TENSORS, body))] == ["undefined-name"]
+
+
+@pytest.mark.parametrize("planner", ["pypto", "dsa_rp", "ptoas"])
+def test_a_branch_in_which_nothing_is_left(planner: str) -> None:
+    body = "t = pl.load(x, [0, 0], [4, 64])\nif n > 0:\n    w = 3\npl.store(t, [0, 0], y)"
+    lines = text(kernel(TENSORS, body), planner=planner)
+    at = lines.index("scf.if %0 {")
+    assert [line.split("(")[0] for line in lines[at : at + 4]] == [
+        "scf.if %0 {",
+        "}",
+        "%y_pview = pto.partition_view %y_view, offsets = [%c0_index, %c0_index], sizes = [%c4_index, %c64_index]",
+        "pto.tstore ins",
+    ]

@@ -37,9 +37,11 @@ class Answer:
     fixed: bool
 
 
-def later() -> Refused:
-    """The refusal of a statement that is left out until its question is answered; nobody reads it."""
-    return Refused("", "")
+class Later(Refused):
+    """A statement is left out until its question is answered; nobody is told."""
+
+    def __init__(self) -> None:
+        super().__init__("", "")
 
 
 class Asker:
@@ -78,7 +80,7 @@ class Asker:
         try:
             said = self.engine.ask(asked.shape)
         except Unanswered:
-            raise later() from None
+            raise Later from None
         late = {rule for (rule,) in signature.all("after-planning")}
         findings = tuple(f for f in said.findings if f.rule not in late)
         deduced = said.type

@@ -73,6 +73,14 @@ class _Simplifier:
             self.statement(stmt, out)
         return out
 
+    def inside(self, body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+        """A block that may not run: what a name stands for in it ends with it."""
+        count = len(self.stands)
+        made = tuple(self.block(body))
+        while len(self.stands) > count:
+            self.stands.popitem()
+        return made
+
     def statement(self, stmt: ir.Stmt, out: list[ir.Stmt]) -> None:
         match stmt:
             case ir.Assign():
@@ -100,7 +108,7 @@ class _Simplifier:
                 initial = tuple(map(self.expr, stmt.initial))
                 self._carried(stmt.carried, initial)
                 condition = self.expr(stmt.condition)
-                body = tuple(self.block(stmt.body))
+                body = self.inside(stmt.body)
                 self._results(body)
                 out.append(replace(stmt, condition=condition, initial=initial, body=body))
             case _:
@@ -121,8 +129,8 @@ class _Simplifier:
         if isinstance(condition, ir.Bool):
             self._inline(stmt.body if condition.value else stmt.orelse or (), out)
             return
-        then = tuple(self.block(stmt.body))
-        orelse = tuple(self.block(stmt.orelse)) if stmt.orelse is not None else None
+        then = self.inside(stmt.body)
+        orelse = self.inside(stmt.orelse) if stmt.orelse is not None else None
         self._results(then)
         out.append(replace(stmt, condition=condition, body=then, orelse=orelse))
 
@@ -159,7 +167,7 @@ class _Simplifier:
         dtype = next((b.dtype for b in bounds_ if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX), None)
         self.types[stmt.variable] = ir.ScalarType(dtype or ir.DType.INDEX)
         self._carried(stmt.carried, initial)
-        body = tuple(self.block(stmt.body))
+        body = self.inside(stmt.body)
         self._results(body)
         if len(bounds_) == 3 and step == ir.Int(1):
             bounds_ = bounds_[:2]

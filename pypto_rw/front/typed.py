@@ -13,7 +13,7 @@ from operator import is_
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.front.annotations import completed
-from pypto_rw.front.asking import Asker, later
+from pypto_rw.front.asking import Asker, Later
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, fresh, reads
 from pypto_rw.front.replay import Replay
@@ -92,7 +92,7 @@ class Typer:
         for stmt in body:
             try:
                 if self.asker.engine.waits and not self.poisoned.isdisjoint(reads(stmt)):
-                    raise later()
+                    raise Later
                 self.statement(stmt, out)
             except Refused as refused:
                 if self.poisoned.isdisjoint(reads(stmt)):  # else it follows from an earlier refusal

@@ -35,7 +35,7 @@ class Branches:
         values = tuple(e.values if e is not None else () for e in ends)
         if names and len(values[0]) != len(values[1]):
             raise Refused("yield-count", f"the branches yield {len(values[0])} and {len(values[1])} values")
-        if not self.tiles.addresses:
+        if names and not self.tiles.addresses:
             self._redirect(stmt, names, values)
         merges = []
         yields: tuple[list[Operand], list[Operand]] = ([], [])
