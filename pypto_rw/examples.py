@@ -14,7 +14,7 @@ from pypto_rw.records import dataclass, replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
 from pypto_rw.rewriting.watching import Watch
-from pypto_rw.shaping.unit import surroundings_of
+from pypto_rw.shaping.unit import surroundings_in
 from pypto_rw.syntax import parse, write
 
 
@@ -152,7 +152,7 @@ def _one(example: Example, runner: Runner, target: str) -> str:
         addresses=options.addresses,
         filename="example",
         place=memory,
-        surroundings=surroundings_of(function, (function,)),
+        surroundings=surroundings_in((function,))(function),
     )
     walked = walker.walk()
     diagnostics: list[Diagnostic] = list(walker.diagnostics)
@@ -192,9 +192,9 @@ def _legalized(example: Example, function: ir.Function, engine: Engine) -> str:
         for p in function.params
     )
     function = replace(function, params=params, kind="AIV" if "AIV" in example.words else "InCore")
-    typer = Typer(engine, function, surroundings_of(function, (function,)), "example")
+    typer = Typer(engine, function, surroundings_in((function,))(function), "example")
     typed = typer.function()
-    legalizer = Legalizer(engine, typed, surroundings_of(typed, (typed,)), "example")
+    legalizer = Legalizer(engine, typed, surroundings_in((typed,))(typed), "example")
     legal = legalizer.function() if not typer.diagnostics else typed
     if refused := [*typer.diagnostics, *legalizer.diagnostics]:
         return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in refused)

@@ -21,7 +21,7 @@ from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.shaping.unit import Surroundings, surroundings_of
+from pypto_rw.shaping.unit import Surroundings, surroundings_in
 from pypto_rw.shaping.values import Refused
 
 _DEVICE = frozenset({"InCore", "AIC", "AIV"})
@@ -39,6 +39,7 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     tensor_level = is_tensor_level(module)
     if tensor_level:
         module, diagnostics = _outlined(module, filename)
+    around = surroundings_in(module.functions)
     for function in module.functions:
         if not needs_types(function) and not tensor_level:
             functions.append(function)
@@ -50,7 +51,7 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
             continue
-        surroundings = surroundings_of(single, module.functions)
+        surroundings = around(single)
         function, refusals = engine.together(partial(_typed, engine, single, surroundings, filename))
         diagnostics += refusals
         try:
@@ -80,11 +81,12 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
     Raises CompileError with every refusal."""
     diagnostics: list[Diagnostic] = []
     functions = []
+    around = surroundings_in(module.functions)
     for function in module.functions:
         if not needs_legal(function):
             functions.append(function)
             continue
-        surroundings = surroundings_of(function, module.functions)
+        surroundings = around(function)
         try:
             function, refusals = engine.together(partial(_legal, engine, function, surroundings, filename))
             if any(isinstance(s, ir.For) and s.kind == "pipeline" for s in ir.statements(function.body)):

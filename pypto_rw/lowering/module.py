@@ -18,7 +18,7 @@ from pypto_rw.lowering.printer import DEVICE, Printer
 from pypto_rw.lowering.walk import Walker
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.shaping.operands import Instance, Operand
-from pypto_rw.shaping.unit import surroundings_of, windows_and_contexts
+from pypto_rw.shaping.unit import surroundings_in, windows_and_contexts
 from pypto_rw.shaping.values import Refused
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def lower_module(
     made = (f for f in members if f.name not in known)  # by the stages, out of scopes
     unit = (*(ordered.get(f.name, f) for f in unit or ()), *made)
     functions = sorted(members, key=lambda f: f.name)
+    surroundings = surroundings_in(unit)
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -67,7 +68,7 @@ def lower_module(
             function,
             addresses=options.addresses,
             filename=options.filename,
-            surroundings=surroundings_of(function, unit),
+            surroundings=surroundings(function),
             marks=(marks or not options.reference) and bool(windows_and_contexts(function)[0]),
         )
         walked.append(walker.walk())

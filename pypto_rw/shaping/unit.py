@@ -4,6 +4,8 @@ Source: cross-core.md §1, §2.1."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pypto_rw import ir
 from pypto_rw.records import dataclass, field
 
@@ -115,6 +117,7 @@ def workspace_bytes(functions: tuple[ir.Function, ...]) -> int:
 _SETS_UP = frozenset({"system.aic_initialize_pipe", "system.aiv_initialize_pipe"})
 
 
-def surroundings_of(function: ir.Function, unit: tuple[ir.Function, ...]) -> Surroundings:
-    """What `function` can see, as a member of the unit."""
-    return Surroundings(function, *pipe_regions(unit, _SETS_UP))
+def surroundings_in(unit: tuple[ir.Function, ...]) -> Callable[[ir.Function], Surroundings]:
+    """What each function can see, as a member of the unit, which is looked through once."""
+    regions, clashes = pipe_regions(unit, _SETS_UP)
+    return lambda function: Surroundings(function, regions, clashes)

@@ -106,7 +106,7 @@ def various(count: int) -> str:
 
     def lines() -> Iterator[str]:
         for k in range(0, count, 3):
-            rows, cols = 8 * (1 + k // 3 % 31), 8 * (1 + k // 93)
+            rows, cols = 1 + k // 3 % 50, 8 * (1 + k // 150)
             yield f"        t{k} = pl.load(x, [0, 0], [{rows}, {cols}])"
             yield f"        t{k + 1} = pl.add(t{k}, t{k})"
             yield f"        pl.store(t{k + 1}, [0, 0], o)"
