@@ -99,9 +99,14 @@ def lower(
 def lowered(source: str, options: Options) -> Lowered:
     """`lower`, for one who has the options already."""
     with paused():
-        whole = _read(source, options.filename)
-        unit = whole.functions if options.functions is not None else None
-        return _compiled(_chosen(whole, options), options, source, unit=unit)
+        return _lowered(source, options)
+
+
+def _lowered(source: str, options: Options) -> Lowered:
+    """A function of its own, so that what it read is gone before the collector looks at what is left."""
+    whole = _read(source, options.filename)
+    unit = whole.functions if options.functions is not None else None
+    return _compiled(_chosen(whole, options), options, source, unit=unit)
 
 
 def stop_after(source: str, *, stage: str, **given: Unpack[Given]) -> Staged:

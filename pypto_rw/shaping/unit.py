@@ -73,8 +73,8 @@ def _pipe_sizes(
     clashes: dict[tuple[int, int], str] = {}
     for function in functions:
         for stmt in ir.statements(function.body):
-            value = stmt.value if isinstance(stmt, ir.Evaluate | ir.Assign) else None
-            if not isinstance(value, ir.Call) or value.callee not in sets_up:
+            value = ir.called(stmt)
+            if value is None or value.callee not in sets_up:
                 continue
             key, kwargs = pipe_key(value), dict(value.kwargs)
             size, slots = kwargs.get("slot_size"), kwargs.get("slot_num")
