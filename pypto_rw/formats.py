@@ -46,9 +46,23 @@ def _json(d: Diagnostic) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 
-def sarif(diagnostics: Iterable[Diagnostic], *, version: str, meaning: Callable[[str], str], exit_code: int) -> str:
-    """A SARIF log of one run, indented, with a line end. `meaning` gives the line that explains a code, or ""."""
+def sarif(
+    diagnostics: Iterable[Diagnostic],
+    *,
+    version: str,
+    meaning: Callable[[str], str],
+    exit_code: int,
+    complaints: Sequence[str] = (),
+) -> str:
+    """A SARIF log of one run, indented, with a line end. `meaning` gives the line that explains a code, or "";
+    `complaints` are of files and options, not of what they say."""
     found = list(diagnostics)
+    told = [{"level": "error", "message": {"text": _printable(c)}} for c in complaints]
+    invocation = {
+        "executionSuccessful": exit_code in (0, 1),
+        "exitCode": exit_code,
+        **({"toolExecutionNotifications": told} if told else {}),
+    }
     codes = list(dict.fromkeys(d.code for d in found))
     log = {
         "$schema": _SARIF,
@@ -59,7 +73,7 @@ def sarif(diagnostics: Iterable[Diagnostic], *, version: str, meaning: Callable[
                     "driver": {"name": "pypto-rw", "version": version, "rules": [_rule(c, meaning) for c in codes]}
                 },
                 "columnKind": "unicodeCodePoints",
-                "invocations": [{"executionSuccessful": exit_code in (0, 1), "exitCode": exit_code}],
+                "invocations": [invocation],
                 "results": [_result(d, codes.index(d.code)) for d in found],
             }
         ],

@@ -100,6 +100,29 @@ def test_sarif(folder: Path, pypto_rw_command: Run) -> None:
     assert json.loads(clean.stderr)["runs"][0]["results"] == []
 
 
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+@pytest.mark.parametrize("command", ["lower", "check"])
+def test_a_sarif_log_on_stderr_is_all_there_is(command: str, jobs: str, folder: Path, pypto_rw_command: Run) -> None:
+    more = ("-o", "out", "--keep-going", jobs) if command == "lower" else ()
+    done = pypto_rw_command(command, "k.pyir", "none.pyir", *more, "--diagnostics", "sarif", cwd=folder)
+    log = json.loads(done.stderr)
+    jsonschema.validate(log, SARIF)
+    (run,) = log["runs"]
+    assert [r["ruleId"] for r in run["results"]] == ["unknown-op"]
+    assert (done.returncode, run["invocations"]) == (
+        2,
+        [
+            {
+                "executionSuccessful": False,
+                "exitCode": 2,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": "cannot read none.pyir: No such file or directory"}}
+                ],
+            }
+        ],
+    )
+
+
 def test_the_schema_of_the_test_takes_no_other_log() -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"version": "2.1.0", "runs": [{"tool": {}}]}, SARIF)

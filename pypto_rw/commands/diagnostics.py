@@ -34,6 +34,7 @@ class Teller:
         self._file: str | None = options.diagnostics_file
         self._texts: list[str] = []
         self._found: list[Diagnostic] = []
+        self._complaints: list[str] = []
 
     def tell(self, diagnostics: Sequence[Diagnostic], source: str) -> None:
         """Tell some findings; `source` is the text they quote."""
@@ -50,8 +51,9 @@ class Teller:
             self.say(formatted(diagnostics, self._form))
 
     def complain(self, message: str) -> int:
-        """Tell what is wrong with a file or an option; the exit code for it."""
-        return complain(message)
+        """Tell what is wrong with a file or an option; the exit code for it. A SARIF log on stderr has it inside."""
+        self._complaints.append(message)
+        return 2 if self._form == "sarif" and self._file is None else complain(message)
 
     @property
     def is_text(self) -> bool:
@@ -75,7 +77,7 @@ class Teller:
             from pypto_rw.rulepages import Pages
 
             meaning = Pages(Rulebook()).line
-            text = sarif(self._found, version=version(), meaning=meaning, exit_code=code)
+            text = sarif(self._found, version=version(), meaning=meaning, exit_code=code, complaints=self._complaints)
             if self._file is None:
                 sys.stderr.write(text)
         if self._file is not None and (problem := write(self._file, text)) is not None:
