@@ -146,8 +146,7 @@ class EGraph:
         self._text("(push)")
         try:
             with _told():
-                number = self._count
-                self._include_text("\n".join(_facts(types, [shape], "question" if asked else "shape", number)))
+                self._give(types, [shape], "question" if asked else "shape", self._count)
                 (self._question if asked else self._run)()
             yield self.watch.firings
         finally:
@@ -444,13 +443,6 @@ class _Decoder:
         """The term, None where a part of it cannot be extracted."""
         found = self(term)
         return None if term in self._open else found
-
-
-def _facts(types: Sequence[str], shapes: Sequence[str], table: str, first: int = 0) -> list[str]:
-    """The shapes, numbered from `first` in the function `table`, and the types they name."""
-    numbers = dict.fromkeys(int(n) for s in shapes for n in _TYPE.findall(s))
-    lines = [f"(set (ty {n}) {types[n]})" for n in numbers]
-    return [*lines, *(f"(set ({table} {k}) {s})" for k, s in enumerate(shapes, first))]
 
 
 @contextlib.contextmanager
