@@ -28,7 +28,8 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
 }
-_SIMPLE = frozenset({ir.Name, ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol})
+SIMPLE = frozenset({ir.Name, ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol})
+"""Classes of expressions without parts."""
 _TURNED = {">": "<", ">=": "<="}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -41,12 +42,12 @@ class Arithmetic:
 
     def all(self, exprs: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
         """Each of them; the same tuple where nothing changes."""
-        new = [e if type(e) in _SIMPLE else self.simplified(e) for e in exprs]
+        new = [e if type(e) in SIMPLE else self.simplified(e) for e in exprs]
         return exprs if all(map(is_, new, exprs)) else tuple(new)
 
     def simplified(self, expr: ir.Expr) -> ir.Expr:
         """The canonical form of a scalar expression; anything else as it is."""
-        if type(expr) in _SIMPLE:
+        if type(expr) in SIMPLE:
             return expr
         match expr:
             case ir.Tuple():

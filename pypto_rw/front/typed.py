@@ -13,6 +13,7 @@ from operator import is_
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.front.annotations import completed
+from pypto_rw.front.arithmetic import SIMPLE
 from pypto_rw.front.asking import Asker, Later
 from pypto_rw.front.decode import Decoder
 from pypto_rw.front.names import assigned, fresh, reads
@@ -28,7 +29,6 @@ from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.shaping.values import Refused, Value, kind_name, undefined
 
 _CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
-_SIMPLE = frozenset({ir.Name, ir.Int, ir.Float, ir.Bool, ir.Str, ir.Symbol})
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
 
 
@@ -239,7 +239,7 @@ class Typer:
 
     def expression(self, expr: ir.Expr, out: list[ir.Stmt], span: Span) -> ir.Expr:
         """`expr` without calls inside; scalar operands of two dtypes are brought to one."""
-        if type(expr) in _SIMPLE:
+        if type(expr) in SIMPLE:
             return expr
         match expr:
             case ir.Call():
