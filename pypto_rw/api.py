@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pypto_rw import ir
+from pypto_rw import ir, kept
 from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
 from pypto_rw.authored import is_allocated
@@ -15,7 +15,7 @@ from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.lowering.module import lower_module
 from pypto_rw.options import Options
-from pypto_rw.pipeline import STAGES, Task, ready
+from pypto_rw.pipeline import STAGES, Task, ready, staged
 from pypto_rw.records import dataclass, replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook
@@ -122,7 +122,7 @@ def stop_after(source: str, *, stage: str, **given: Unpack[Given]) -> Staged:
     chosen = _chosen(whole, options)
     with paused(), _engine(options) as engine:
         task = Task(engine, options, source)
-        module = ready(chosen, whole.functions, task, until=stage).module
+        module = staged(chosen, whole.functions, task, until=stage).module
     return Staged(write(module), tuple(task.notes), module, engine.rulebook)
 
 
@@ -151,7 +151,7 @@ def _compiled(
     """A parsed module through the stages, as text, with what the assembler would refuse of it.
 
     `unit`: all functions compiled together, where `module` has only some."""
-    given = {f.name for f in module.functions if f.kind in DEVICE and is_allocated(f) and not needs_plan(f)}
+    given = {f.name for f in module.functions if kept.once(f, "planned", _is_planned)}
     try:
         with paused(), _engine(options) as engine:
             task = Task(engine, options, source)
@@ -176,6 +176,11 @@ def _compiled(
         raise InternalError("an expression is nested too deeply") from error
 
 
+def _is_planned(function: ir.Function) -> bool:
+    """Whether a device function came with its tiles in allocations."""
+    return function.kind in DEVICE and is_allocated(function) and not needs_plan(function)
+
+
 def _shared_bytes(module: ir.Module, given: set[str], options: Options, engine: Engine) -> list[Diagnostic]:
     """Warnings of tiles that are needed at once and share bytes, in the functions that came with their addresses."""
     from pypto_rw.colive import suspect
@@ -184,8 +189,11 @@ def _shared_bytes(module: ir.Module, given: set[str], options: Options, engine: 
         signature = engine.rulebook.signature(op)
         return signature is not None and (signature.trait("inherits") or signature.trait("in-place")) is not None
 
-    functions = (f for f in module.functions if f.name in given)
-    found = tuple(f for f in functions if suspect(f, in_place, addresses=options.addresses))
+    def suspected(function: ir.Function) -> bool:
+        return suspect(function, in_place, addresses=options.addresses)
+
+    key = ("suspect", engine.serial, options.addresses)
+    found = tuple(f for f in module.functions if f.name in given and kept.once(f, key, suspected))
     if not found:
         return []
     from pypto_rw.memory.verify import verify_plan  # a right plan does without
@@ -364,8 +372,9 @@ _MOST_SHAPES = 20_000  # an engine may remember
 
 
 def forget() -> None:
-    """Drop the engines that are kept for the next call. The thread that made them must do it."""
+    """Drop the engines and the functions that are kept for the next call. The thread that made them must do it."""
     _engines.clear()
+    kept.forget()
 
 
 @contextmanager

@@ -84,6 +84,11 @@ class Options:
         return "pypto" if self.addresses else "ptoas"
 
     @property
+    def told(self) -> tuple[object, ...]:
+        """All that the text of a function depends on, but for the rules and what is around the function."""
+        return self.filename, self.target, self.planner, self.ptoas, self.reference, self.loc, self.emit_tile_addr
+
+    @property
     def facts(self) -> tuple[str, ...]:
         """What the rules are told of the options."""
         return (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pypto_rw import ir
+from pypto_rw import ir, kept
 from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.authored import is_tensor_level, lacks_types, needs_legal, needs_types
 from pypto_rw.diagnostics import Diagnostic
@@ -36,6 +36,16 @@ class Ready:
     module: ir.Module
     unit: tuple[ir.Function, ...] | None
     marks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What became of functions: the module without them, themselves, the module that can be lowered, and warnings."""
+
+    chosen: ir.Module
+    given: tuple[ir.Function, ...]
+    ready: Ready
+    notes: tuple[Diagnostic, ...]
 
 
 def types(module: ir.Module, task: Task) -> ir.Module:
@@ -93,7 +103,29 @@ def run(module: ir.Module, task: Task, *, until: str | None = None) -> ir.Module
     return module
 
 
-def ready(chosen: ir.Module, unit: tuple[ir.Function, ...] | None, task: Task, *, until: str | None = None) -> Ready:
+def ready(chosen: ir.Module, unit: tuple[ir.Function, ...] | None, task: Task) -> Ready:
+    """The chosen functions of a unit (None: they are all there is) after all stages. Raises CompileError for a refused
+    module.
+
+    Where all functions are kept, so is what becomes of them."""
+    given = (*chosen.functions, *(unit or ()))
+    first = kept.made(given[0]) if given and task.options.inspection is None else None
+    if first is None or any(kept.made(f) is None for f in given):
+        return staged(chosen, unit, task)
+    key = ("ready", task.engine.serial, *task.options.told, len(chosen.functions), *map(id, given))
+    found: _Kept | None = first.get(key)
+    if found is None or found.chosen != replace(chosen, functions=()):
+        done = staged(chosen, unit, task)
+        found = first[key] = _Kept(replace(chosen, functions=()), given, done, tuple(task.notes))
+        for f in (*done.module.functions, *(done.unit or ())):
+            if kept.made(f) is None:
+                kept.adopt(f, sum(1 for _ in ir.statements(f.body)))
+        return done
+    task.notes.extend(found.notes)
+    return found.ready
+
+
+def staged(chosen: ir.Module, unit: tuple[ir.Function, ...] | None, task: Task, *, until: str | None = None) -> Ready:
     """The chosen functions of a unit (None: they are all there is) after the stages, or after the stage `until`."""
     if unit is None or len(unit) == len(chosen.functions):
         module, marks = _with_windows(chosen, task, until)

@@ -15,7 +15,7 @@ LAYERS = [
     {"diagnostics"},
     {"formats"},
     {"ir"},
-    {"layout", "mlir", "scalars", "codes", "simplify", "allocation", "authored", "wording"},
+    {"layout", "mlir", "scalars", "codes", "simplify", "allocation", "authored", "wording", "kept"},
     {"syntax", "verifier", "partial", "differences"},
     {"rewriting"},
     {"tied", "colive"},

@@ -41,6 +41,9 @@ def assembler_warnings(
     Without `checks` only the errors are given."""
     found: list[Diagnostic] = []
     for function in functions:
+        if function.taken == ptoas:
+            continue
+        before = len(found)
         new: list[Printed] = []
         keys: dict[int, str] = {}
         around = function.around(ptoas)
@@ -52,6 +55,7 @@ def assembler_warnings(
             else:
                 printed.remember(sound)
         if not new and not function.lines:
+            function.taken = ptoas if function.alone() else None
             continue
         from pypto_rw.assembler.assess import assess
         from pypto_rw.assembler.facts import tables_of
@@ -67,6 +71,8 @@ def assembler_warnings(
             if id(printed) not in bad:
                 engine.keep(_GROUP, keys[id(printed)], 1)
                 printed.remember(sound)
+        if len(found) == before and function.alone():
+            function.taken = ptoas
     if not checks:
         found = [d for d in found if d.severity is Severity.error]
     seen: set[tuple[str, Span, str]] = set()

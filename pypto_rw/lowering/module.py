@@ -6,10 +6,10 @@ above it, what the body asked for: constants, tensor views, hoisted handles. Sou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from pypto_rw import ir
+from pypto_rw import ir, kept
 from pypto_rw.checks import unit_findings
 from pypto_rw.diagnostics import CompileError, Diagnostic, Span
 from pypto_rw.lowering.nodes import Branch, Declare, Do, Loop, Node, Same, Walked, WhileLoop
@@ -18,7 +18,7 @@ from pypto_rw.lowering.printer import DEVICE, Printer
 from pypto_rw.lowering.walk import Walker
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.shaping.operands import Instance, Operand
-from pypto_rw.shaping.unit import surroundings_in, windows_and_contexts
+from pypto_rw.shaping.unit import Surroundings, surroundings_in, windows_and_contexts
 from pypto_rw.shaping.values import Refused
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def lower_module(
     unit = (*(ordered.get(f.name, f) for f in unit or ()), *made)
     functions = sorted(members, key=lambda f: f.name)
     surroundings = surroundings_in(unit)
+    again = _Again(engine, options, marks, surroundings)
+    texts: dict[str, FunctionText] = {}
     walked: list[Walked] = []
     walkers: list[Walker] = []
     for function in functions:
@@ -63,6 +65,10 @@ def lower_module(
                 )
             )
             continue
+        text = again.get(function)
+        if text is not None:
+            texts[function.name] = text
+            continue
         walker = Walker(
             engine,
             function,
@@ -74,8 +80,13 @@ def lower_module(
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
-    declared = {name: type_ for w in walkers for name, type_ in w.declared.items()}
-    diagnostics += _reserved(functions, declared, options.filename)
+    called = {
+        name
+        for names in ([w.declared for w in walkers], [t.declared for t in texts.values()])
+        for d in names
+        for name in d
+    }
+    diagnostics += _reserved(functions, called, options.filename)
     diagnostics += unit_findings(
         module.functions,
         unit,
@@ -98,20 +109,63 @@ def lower_module(
     diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
-    text = [f'module attributes {{pto.target_arch = "{options.target}"}} {{']
-    printed = []
-    for f, params in zip(walked, parameters, strict=True):
+    for f, w, params in zip(walked, walkers, parameters, strict=True):
         printer = Printer(f, params, options)
         lines = printer.print()
-        text += lines
-        distinct = printer.emitter.distinct
         kernel = DEVICE[f.function.kind or ""]
-        printed.append(PrintedFunction(f.function.name, kernel, distinct, [] if options.addresses else lines))
-    text += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
-    text.append("}")
+        seen = PrintedFunction(f.function.name, kernel, printer.emitter.distinct, [] if options.addresses else lines)
+        text = texts[f.function.name] = FunctionText(lines, seen, w.declared)
+        again.put(f.function, text)
+    return _joined([texts[f.name] for f in functions], options)
+
+
+def _joined(texts: list[FunctionText], options: Options) -> tuple[str, list[PrintedFunction]]:
+    """The text of a module, and its instructions."""
+    declared = {name: type_ for t in texts for name, type_ in t.declared.items()}
+    lines = [f'module attributes {{pto.target_arch = "{options.target}"}} {{']
+    for text in texts:
+        lines += text.lines
+    lines += (f"  func.func private @{name}{type_}" for name, type_ in declared.items())
+    lines.append("}")
     if options.inspection is not None:
-        options.inspection.lines = text
-    return "\n".join(text) + "\n", printed
+        options.inspection.lines = lines
+    return "\n".join(lines) + "\n", [t.printed for t in texts]
+
+
+class FunctionText(NamedTuple):
+    """A function's lines, its distinct instructions, and the functions that it calls, with their types."""
+
+    lines: list[str]
+    printed: PrintedFunction
+    declared: dict[str, str]
+
+
+class _Again:
+    """Texts of functions that were lowered before and come again (`kept`), with all else that a text depends on."""
+
+    def __init__(
+        self, engine: Engine, options: Options, marks: bool, surroundings: Callable[[ir.Function], Surroundings]
+    ) -> None:
+        self._on = options.inspection is None
+        self._surroundings = surroundings
+        self._around = ("text", engine.serial, marks, *options.told)
+
+    def _key(self, function: ir.Function) -> tuple[object, ...]:
+        around = self._surroundings(function)
+        if not around.regions and not around.clashes:
+            return self._around
+        return (*self._around, tuple(around.regions.items()), tuple(around.clashes.items()))
+
+    def get(self, function: ir.Function) -> FunctionText | None:
+        """The text of a function, if it was printed as it would be now."""
+        made = kept.made(function) if self._on else None
+        return made.get(self._key(function)) if made is not None else None
+
+    def put(self, function: ir.Function, text: FunctionText) -> None:
+        """Note the text of a function that is kept."""
+        made = kept.made(function) if self._on else None
+        if made is not None:
+            made[self._key(function)] = text
 
 
 def _checked_windows(
@@ -133,7 +187,7 @@ def _checked_windows(
     return unit
 
 
-def _reserved(functions: list[ir.Function], declared: dict[str, str], filename: str) -> Iterator[Diagnostic]:
+def _reserved(functions: list[ir.Function], declared: set[str], filename: str) -> Iterator[Diagnostic]:
     """Functions that have the name of one the text calls."""
     for f in functions:
         if f.name in declared:

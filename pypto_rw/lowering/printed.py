@@ -144,16 +144,23 @@ def _addresses(types: Mapping[str, str], numbers: Iterable[str]) -> bool:
 
 
 class PrintedFunction:
-    """A function's distinct instructions; `lines` are its text where the assembler plans its memory, else empty."""
+    """A function's distinct instructions; `lines` are its text where the assembler plans its memory, else empty.
 
-    __slots__ = ("distinct", "kernel", "lines", "name")
+    `taken`: the version of the assembler that takes all of them, whatever else is in the module; None: not known."""
+
+    __slots__ = ("distinct", "kernel", "lines", "name", "taken")
 
     def __init__(self, name: str, kernel: str | None, distinct: Distinct, lines: list[str]) -> None:
         self.name, self.kernel, self.distinct, self.lines = name, kernel, distinct, lines
+        self.taken: str | None = None
 
     def around(self, version: str) -> tuple[object, ...]:
         """What the verdict of any of its instructions depends on, beside the instruction."""
         return version, self.kernel, *sorted({p.name for p in self.distinct.first} & _LOCAL)
+
+    def alone(self) -> bool:
+        """Whether the verdict of none of its instructions depends on other functions."""
+        return all(p.name != _IMPORTS for p in self.distinct.first)
 
     def keyed(
         self, around: tuple[object, ...], unit: Sequence[PrintedFunction], sound: Sound

@@ -7,6 +7,7 @@ said is kept between processes, so that a kernel of known shapes needs no e-grap
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,6 +87,7 @@ class Engine:
         watch: Watch | None = None,
     ) -> None:
         self.rulebook = rulebook
+        self.serial = next(_SERIALS)  # no other engine has or had it, nor had this one before it was restarted
         self.watch = watch
         self.target, self._facts, self._selection = target, facts, selection
         self._shelf = shelf
@@ -248,6 +250,7 @@ class Engine:
         for known in (self._ops, self._types, self._type_texts, self._results, self._answers, self.type_terms):
             known.clear()
         self.remembered.clear()
+        self.serial = next(_SERIALS)
 
     def keep_beginning(self) -> None:
         """Make `restart` possible."""
@@ -335,6 +338,7 @@ class Engine:
         return _NUMBER.sub(lambda m: self._type_texts[int(m[1])], shape)
 
 
+_SERIALS = itertools.count()
 _MOST_SOUND = 100_000  # instructions remembered
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from pypto_rw.diagnostics import Span
 from pypto_rw.syntax.tokens import Lexicon, Refusal, Token
+from pypto_rw.syntax.unchanged import Unchanged
 
 DEEPEST_BLOCK = 64
 DEEPEST_BRACKET = 64
@@ -75,7 +76,8 @@ class Lexer:
 
     `comments` collects the comment lines above a statement, by the statement's line. `ready` may read a whole one-line
     statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter,
-    and `head` a line `@…` or `def …:`, as a token."""
+    `head` a line `@…` or `def …:`, as a token, and `function` all lines of a function: (index of its first one, open
+    blocks) -> the function or None."""
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class Lexer:
         ready: Callable[[str, int], object] | None = None,
         annotation: Callable[[str], object] | None = None,
         head: Callable[[str, str, int], Token | None] | None = None,
+        function: Callable[[int, int], Unchanged | None] | None = None,
     ) -> None:
         self.lines = lines
         self.comments = comments
@@ -93,6 +96,7 @@ class Lexer:
         self._ready = ready
         self._annotation = annotation
         self._head = head
+        self._function = function
         self._line = 0  # index into `lines`
         self._start = 0  # that of the first line of the statement
         self._running: Iterator[Token] = iter(())
@@ -127,6 +131,7 @@ class Lexer:
 
     def _tokens(self) -> Iterator[Token]:
         lines, count, ready, head = self.lines, len(self.lines), self._ready, self._head
+        function = self._function
         indents = [""]
         pending: list[str] = []
         while self._line < count:
@@ -146,6 +151,13 @@ class Lexer:
             if pending:
                 self.comments[number] = tuple(map(_comment, pending))
                 pending.clear()
+            if body[0] == "@" and function is not None and not self._tabs:
+                taken = function(self._line, len(indents))
+                if taken is not None:
+                    self._tabs = False  # the lines of its body are indented with spaces
+                    self._line = taken.after
+                    yield Token("READY", text, taken.function, number, len(indent) + 1, len(text) + 1)
+                    continue
             if ready is not None:
                 if body[0] in "@cdi" and head is not None and (token := head(text, body, number)) is not None:
                     self._line = number

@@ -20,6 +20,7 @@ from pypto_rw.records import fields, is_dataclass, replace
 from pypto_rw.syntax.heads import head_of, movable, moved
 from pypto_rw.syntax.parts import Part
 from pypto_rw.syntax.tokens import Lexicon, Token
+from pypto_rw.syntax.unchanged import Functions, Unchanged
 
 # Direction and type of a parameter.
 Annotation = tuple[str, ir.Type]
@@ -149,10 +150,17 @@ class Templates:
 class Memo:
     """Reads the whole lines of one file: a call gives the statement, or None where the parser has to look itself.
 
-    `constants` are the file-level names, which grow while the file is read."""
+    `constants` are the file-level names, which grow while the file is read; `functions` the file's functions."""
 
-    def __init__(self, templates: Templates, constants: dict[str, Part], comments: dict[int, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        templates: Templates,
+        constants: dict[str, Part],
+        comments: dict[int, tuple[str, ...]],
+        functions: Functions,
+    ) -> None:
         templates.files += 1
+        self._functions = functions
         self._templates = templates
         self._comments = comments
         self._wait = False
@@ -193,6 +201,14 @@ class Memo:
         if found is None:
             return None
         return Token("DECORATOR", text, moved(found, number), number, len(text) - len(body) + 1, len(text) + 1)
+
+    def function(self, start: int, depth: int) -> Unchanged | None:
+        """The function whose decorator is in the line of this index, inside so many blocks, if it is kept."""
+        if self._wait:
+            return None
+        if self._constants != self._seen:
+            self._look()
+        return self._functions(start, depth, self._meanings)
 
     def learn_decorator(self, text: str, part: Part) -> None:
         """Remember what a line `@…` says."""

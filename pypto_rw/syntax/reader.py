@@ -14,6 +14,7 @@ from pypto_rw.syntax.mistakes import explain
 from pypto_rw.syntax.modules import Modules
 from pypto_rw.syntax.parts import Part
 from pypto_rw.syntax.tokens import Lexicon, Refusal, Token
+from pypto_rw.syntax.unchanged import Functions
 
 _HEADER = re.compile(r"# pypto\.program: (.*)")
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -42,7 +43,8 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
         return _read(lines, lexicon, actions, comments, None, filename)
     templates = _idle.pop(lexicon.key, None) or _templates(lexicon)
     actions.types.shared = templates.share
-    ready = Memo(templates, actions.constants, comments)
+    functions = Functions(lines, lexicon.key, actions.plain_calls)
+    ready = Memo(templates, actions.constants, comments, functions)
 
     def learn(part: Part, annotation: Annotation) -> None:
         first, last = part.first, part.last
@@ -56,7 +58,9 @@ def _parse(source: str, filename: str, memo: bool) -> ir.Module:
     actions.learn = learn
     actions.learn_decorator = learn_decorator
     try:
-        return _read(lines, templates.lexicon, actions, comments, ready, filename)
+        module = _read(lines, templates.lexicon, actions, comments, ready, filename)
+        functions.learn(module)
+        return module
     finally:
         if templates.files % 64 or templates.size < _MOST:
             _idle[lexicon.key] = templates
@@ -72,7 +76,7 @@ def _read(
 ) -> ir.Module:
     lexer = Lexer(lines, lexicon, comments)
     if ready is not None:
-        lexer = Lexer(lines, lexicon, comments, ready, ready.annotation, ready.head)
+        lexer = Lexer(lines, lexicon, comments, ready, ready.annotation, ready.head, ready.function)
     try:
         try:
             module = Machine(actions).parse(lexer, "file")

@@ -26,15 +26,18 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=9, help="how often the cold start is measured")
     options = parser.parse_args()
     counts = [int(c) for c in options.counts.split(",")]
-    print("Ratios to ast.parse of the same text. first: no shape is known; again: all are; then `again` by stage.")
-    print(_row("kernel", "count", "ast ms", "first", "again", *STAGES, "KiB/stmt", "growth"))
+    print(
+        "Ratios to ast.parse of the same text. first: no shape is known; again: all are, of another text; same: it is"
+    )
+    print("the text that was compiled before; then `again` by stage.")
+    print(_row("kernel", "count", "ast ms", "first", "again", "same", *STAGES, "KiB/stmt", "growth"))
     for kernel in options.kernels.split(","):
         before = 0.0
         for count in counts:
             found = _run("tests.bench.measure", kernel, str(count))
             peak = _run("tests.bench.measure", kernel, str(count), "--memory")
             parsed = found["ast"]
-            times = [found["first"], found["again"], *(found["stages"][s] for s in STAGES)]
+            times = [found["first"], found["again"], found["same"], *(found["stages"][s] for s in STAGES)]
             growth = f"{found['again'] / before:.1f}x" if before else ""
             before = found["again"]
             ratios = [f"{t / parsed:.2f}" for t in times]
@@ -42,8 +45,9 @@ def main() -> None:
                 _row(kernel, count, f"{parsed * 1000:.1f}", *ratios, f"{peak / count / 1024:.1f}", growth), flush=True
             )
     small = _run("tests.bench.small")
-    ratios = small["ratios"]
-    print(f"\n{len(ratios)} small kernels, warm: median {statistics.median(ratios):.1f}, worst {ratios[-1]:.1f}")
+    print()
+    for what, ratios in (("all shapes known", small["ratios"]), ("compiled over and over", small["same"])):
+        print(f"{len(ratios)} small kernels, {what}: median {statistics.median(ratios):.1f}, worst {ratios[-1]:.1f}")
     print(
         f"1000 different small kernels: {small['rate'][0]:.0f} a second, {small['rate'][1]} KiB left by the second half"
     )
