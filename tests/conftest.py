@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pypto_rw import kept
+
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -23,6 +25,12 @@ def pypto_rw_command() -> Run:
         )
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept() -> None:
+    """No function is known from a test before."""
+    kept.forget()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +114,6 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"functions": ("second",)},
     {"functions": ("one",)},
 )
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_kept() -> Iterator[None]:
-    kept.forget()
-    yield
-    kept.forget()
 
 
 def _said(source: str, **options: Any) -> object:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.lowering.compiled import compiled
 from pypto_rw.lowering.printed import Distinct, Place
 from pypto_rw.records import dataclass, field
 from pypto_rw.shaping.operands import Const, Instance, Operand, Var
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+
+_OFTEN = 3  # times that a template is printed step by step before it is compiled
 
 
 class Emitter:
     """Text of one function.
 
-    `bind` maps variables to SSA names, `types` SSA names to the type last printed for them."""
+    `bound` maps variables to SSA names, `types` SSA names to the type last printed for them, `constant_names` constants
+    to SSA names. `compiles`: whether templates that are printed often are compiled."""
+
+    compiles = True
 
     def __init__(self, *, reference: bool) -> None:
         self.reference = reference
@@ -32,7 +42,7 @@ class Emitter:
         self.location = Place()
         self.distinct = Distinct()
         self.numbers: dict[str, tuple[int, object]] = {}  # integers that rules read, with what tells lines apart
-        self._constant_names: dict[Any, str] = {}
+        self.constant_names: dict[Any, str] = {}
         self._next = 0
 
     # -------------------------------------------------------------------------------- names
@@ -54,15 +64,29 @@ class Emitter:
         self.names.add(wish)
         return f"%{wish}"
 
+    def fresh(self, wish: str) -> str:
+        """A name for a value that no variable stands for."""
+        return self.number() if not wish or wish[0] == "." else self.named(wish)
+
+    def like(self, operand: Operand, wish: str) -> str:
+        """A name for a value that is named after a variable."""
+        return self.fresh(operand.name + wish) if isinstance(operand, Var) else self.number()
+
+    def result(self, instance: Instance) -> str:
+        """SSA name that the result of an instance has, or will have."""
+        if instance.result is None:
+            raise InternalError(f"{instance.shape} has no result to name")
+        return self.bound.get(instance.result) or self.owned[instance.result]
+
     # ---------------------------------------------------------------------------- constants
 
     def constant(self, value: int | float, dtype: str) -> str:
         """SSA name of a constant, declared once per (value, dtype) at the function's head."""
-        if type(value) is int and (known := self._constant_names.get((dtype, value))) is not None:
+        if type(value) is int and (known := self.constant_names.get((dtype, value))) is not None:
             return known
         is_float = dtype in mlir.FLOATS or isinstance(value, float)
         key = (dtype, value.hex() if isinstance(value, float) else float(value).hex() if is_float else value)
-        name = self._constant_names.get(key)
+        name = self.constant_names.get(key)
         if name is not None:
             return name
         if dtype == "BOOL":
@@ -72,7 +96,7 @@ class Emitter:
             return name
         element = mlir.element(dtype)
         if is_float:
-            count = len(self._constant_names)
+            count = len(self.constant_names)
             name = self.named("cst" if count == 0 else f"cst_{count}")
             real = float(value)
             finite = real - real == 0 or self.reference
@@ -96,7 +120,7 @@ class Emitter:
                 bare = mlir.element(signless)
                 self.constants.append(f"  {plain} = arith.constant {value} : {bare}")
                 self.constants.append(f"  {name} = builtin.unrealized_conversion_cast {plain} : {bare} to {element}")
-        self._constant_names[key] = name
+        self.constant_names[key] = name
         self.types[name] = element
         return name
 
@@ -125,6 +149,17 @@ class Emitter:
         template = instance.template
         if template is None:
             raise InternalError(f"no template for {instance.shape}")
+        ready = template.ready
+        if ready is None and self.compiles:
+            template.used += 1
+            if template.used > _OFTEN:
+                ready = template.ready = compiled(template)
+        if ready is not None and self.compiles:
+            try:
+                name: str | None = ready[0](self, instance, ready[1])
+                return name
+            except KeyError as error:
+                raise InternalError(f"a value of {instance.shape} is missing: {error}") from None
         frame = _Frame(instance, [None] * template.slots)
         self._steps(template.steps, frame)
         return frame.result if instance.result is None else self.bound.get(instance.result, frame.result)
@@ -142,6 +177,10 @@ class Emitter:
         if name is None:
             raise InternalError(f"the expression {operand.shape} has no value")
         return name
+
+    def uncast(self, operand: Operand) -> str:
+        """SSA name of an operand as it was before it was brought to the type index."""
+        return self.operand(operand.operands[0] if is_index_cast(operand) else operand)
 
     def _steps(self, steps: tuple[Any, ...], frame: _Frame) -> None:
         for step in steps:
@@ -235,10 +274,12 @@ class Emitter:
         if (reserved := frame.reserved.pop(slot, None)) is not None:
             frame.slots[slot] = reserved
             return reserved
-        if like is not None:
-            operand = Var(frame.instance.result or "") if like[0] == "res" else frame.instance.operands[like[1]]
-            wish = operand.name + wish if isinstance(operand, Var) else ""
-        name = self.number() if not wish or wish[0] == "." else self.named(wish)
+        if like is None:
+            name = self.fresh(wish)
+        elif like[0] == "res":
+            name = self.fresh((frame.instance.result or "") + wish)
+        else:
+            name = self.like(frame.instance.operands[like[1]], wish)
         self.types[name] = type_
         frame.slots[slot] = name
         return name
@@ -257,10 +298,7 @@ class Emitter:
         if kind == "int":
             return self.constant(spec[1], spec[2])
         if kind == "res":
-            instance = frame.instance
-            if instance.result is None:
-                raise InternalError(f"{instance.shape} has no result to name")
-            return self.bound.get(instance.result) or self.owned[instance.result]
+            return self.result(frame.instance)
         if kind == "tmp":
             fresh: str | None = frame.slots[spec[1]]
             if fresh is None:
@@ -278,8 +316,7 @@ class Emitter:
             name = frame.extents[spec[1]] = self.operand(frame.instance.extents[spec[1]])
             return name
         if kind == "uncast":
-            extent = frame.instance.extents[spec[1]]
-            return self.operand(extent.operands[0] if is_index_cast(extent) else extent)
+            return self.uncast(frame.instance.extents[spec[1]])
         if kind == "held":
             (name,) = frame.held[spec[1]]
             return name
@@ -295,7 +332,7 @@ class Emitter:
         return window[("window-source", "window-row", "window-col").index(kind)]
 
 
-def is_index_cast(operand: Operand) -> bool:
+def is_index_cast(operand: Operand) -> TypeGuard[Instance]:
     """Whether the value only brings another one to the type index."""
     return isinstance(operand, Instance) and operand.shape.startswith('(call "scalar.index" ')
 

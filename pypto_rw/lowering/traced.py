@@ -21,6 +21,8 @@ class Traced(str):
 class TracingEmitter(Emitter):
     """An emitter whose lines know where they come from."""
 
+    compiles = False
+
     def __init__(self, *, reference: bool) -> None:
         super().__init__(reference=reference)
         self._shapes: list[str] = []

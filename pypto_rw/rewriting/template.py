@@ -11,13 +11,13 @@ from typing import Any
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
-from pypto_rw.records import dataclass
+from pypto_rw.records import dataclass, field
 from pypto_rw.rewriting.rulebook import Form
 
 Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Template:
     """Steps of one shape's code, as plain tuples; `slots` fresh values live while it is filled in.
 
@@ -27,6 +27,8 @@ class Template:
 
     steps: tuple[Any, ...]
     slots: int
+    used: int = field(default=0, compare=False)  # how often it was printed step by step
+    ready: Any = field(default=None, compare=False)  # what prints it without looking at the steps
 
 
 def compile_code(code: Any, forms: dict[str, Form]) -> Template:

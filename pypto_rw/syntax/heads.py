@@ -53,7 +53,7 @@ def head_of(
 ) -> Token | None:
     """The token of the line `text` (`body` without its indentation), if nothing in it is new."""
     if text in lexicon.imports:
-        return Token("READY", text, None, number, 1, len(text) + 1)
+        return Token("READY", text, [None], number, 1, len(text) + 1)
     if body[-1] != ":" or "#" in body:
         return None
     start = len(text) - len(body) + 1

@@ -52,6 +52,7 @@ _OPERATORS = {
     "}": "RBRACE",
 }
 _SIGNS = frozenset(("-", "+", "~", "not"))
+_NO_STATEMENT = ("", " ", "\t", "\f", "#", "@")  # characters a line at the same indentation may go on with
 CLOSER = {"(": ")", "[": "]", "{": "}"}
 _SMART_QUOTES = "‘’‚‛“”„‟«»`´＂＇"
 _UNSUPPORTED = {
@@ -134,6 +135,7 @@ class Lexer:
         function = self._function
         indents = [""]
         pending: list[str] = []
+        unready = 0  # number of a line that `ready` has been asked about
         while self._line < count:
             number = self._line + 1
             text = lines[self._line]
@@ -156,7 +158,7 @@ class Lexer:
                 if taken is not None:
                     self._tabs = False  # the lines of its body are indented with spaces
                     self._line = taken.after
-                    yield Token("READY", text, taken.function, number, len(indent) + 1, len(text) + 1)
+                    yield Token("READY", text, [taken.function], number, len(indent) + 1, len(text) + 1)
                     continue
             if ready is not None:
                 if body[0] in "@cdi" and head is not None and (token := head(text, body, number)) is not None:
@@ -165,10 +167,20 @@ class Lexer:
                     if token.type in ("HEAD", "CLASS_HEAD"):
                         yield Token("NEWLINE", "", "", number, len(text) + 1, len(text) + 1)
                     continue
-                statement = ready(text, number)
-                if statement is not None:
+                if unready != number and (statement := ready(text, number)) is not None:
+                    statements = [statement]
+                    while number < count and (following := lines[number]).startswith(indent):
+                        if following[len(indent) : len(indent) + 1] in _NO_STATEMENT:
+                            break
+                        number += 1
+                        if (statement := ready(following, number)) is None:
+                            unready = number
+                            number -= 1
+                            break
+                        statements.append(statement)
+                        text = following
                     self._line = number
-                    yield Token("READY", text, statement, number, len(indent) + 1, len(text) + 1)
+                    yield Token("READY", text, statements, number, len(indent) + 1, len(text) + 1)
                     continue
             self._start = self._line
             yield from self._logical_line(len(indent))

@@ -28,10 +28,12 @@ Annotation = tuple[str, ir.Type]
 # (texts of the holes, column index where each piece starts, line number) -> node
 _Make = Callable[[list[str], list[int], int], Any]
 
-_PIECE = re.compile(
-    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\W\d][\w.]*(?:[ \t]*[(\[]|=(?!=))?"""
-    r"""|\.?\d(?:[\w.]|(?<=[eE])[-+](?=\d))*)"""
+_PIECE = (
+    r"""([a-zA-Z_][\w.]*(?:[(\[]|=(?!=)|[ \t]+[(\[])?|\d[\w.]*(?:(?<=[eE])[-+]\d[\w.]*)*"""
+    r"""|'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"|\.\d[\w.]*(?:(?<=[eE])[-+]\d[\w.]*)*)"""
 )
+_IN_ASCII = re.compile(_PIECE, re.A).split  # twice as fast
+_IN_UNICODE = re.compile(_PIECE.replace("a-zA-Z_", r"^\W\d")).split
 # A line that may give a name to a type or a part of one, in this line or in those that continue it.
 _BINDS = re.compile(r"\s*[^\W\d]\w*\s*=\s*(?:\(\s*)*(?:\w+\.[A-Z]|\w*\Z|\\)|.*\\\Z")
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
@@ -176,7 +178,7 @@ class Memo:
             return None
         if self._constants != self._seen:
             self._look()
-        pieces = _PIECE.split(text)
+        pieces = _IN_ASCII(text) if text.isascii() else _IN_UNICODE(text)
         template = pieces[:]
         template[1::2] = kinds = list(map(self._kinds.__getitem__, pieces[1::2]))
         key = "".join(template)

@@ -51,7 +51,7 @@ def built(grammar: str) -> Tables:
     numbers = {rule: k for k, rule in enumerate(lark.rules)}
     rules = []
     for rule in lark.rules:
-        several = tuple(not s.is_term and s.name.startswith("_") for s in rule.expansion)
+        several = tuple(s.name == "READY" or (not s.is_term and s.name.startswith("_")) for s in rule.expansion)
         rules.append((str(rule.origin.name), len(several), several, bool(rule.options.expand1)))
     places: dict[Any, int] = {}
     ahead = [table.start_states[s] for s in sorted(table.start_states)]

@@ -21,8 +21,8 @@ class Refusal(Exception):
 
 
 class Token:
-    """One token. `text` is as written, `value` without the prefix; a statement read by the memo is `value`
-    of a READY token. The end is exclusive."""
+    """One token. `text` is as written, `value` without the prefix; statements read by the memo are the
+    `value` of a READY token, as a list. The end is exclusive."""
 
     __slots__ = ("column", "end_column", "end_line", "line", "text", "type", "value")
     # Lark copies these to its own end-of-input token.

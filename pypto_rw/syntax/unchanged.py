@@ -32,7 +32,7 @@ class Functions:
         self._calls = calls
         self._prefixes = prefixes
         starts = [k for k, line in enumerate(lines) if "@" in line and line.lstrip(" \t\f")[0] == "@"]
-        self._next = dict(zip(starts, (*starts[1:], len(lines)), strict=True))
+        self._next = dict(zip(starts, (*starts[1:], len(lines)), strict=False))
         self._again: list[tuple[Hashable, int, int]] = []  # texts that were read before but not kept, and where
 
     def __call__(self, start: int, depth: int, meanings: dict[str, str | None]) -> Unchanged | None:
