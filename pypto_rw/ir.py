@@ -7,7 +7,7 @@ it), so that printing a parsed dump gives the dump's bytes back.  Source: pyir-s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from pypto_rw.diagnostics import NOWHERE, Span
@@ -417,7 +417,7 @@ class Scope:
 
 
 _VALUED = (Assign, Evaluate)
-_FLAT = frozenset({Assign, Evaluate, Yield, Return, Jump})  # without a body
+_BLOCKS = frozenset({For, While, If, Scope})  # statements with a body
 Stmt = Assign | Evaluate | Yield | For | While | If | Return | Jump | Scope
 
 
@@ -473,16 +473,20 @@ def called(stmt: Stmt) -> Call | None:
     return value if isinstance(value, Call) else None
 
 
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def statements(body: tuple[Stmt, ...]) -> Iterable[Stmt]:
     """Every statement below `body`, outer before inner, in source order."""
+    return body if _BLOCKS.isdisjoint(map(type, body)) else _nested(body)
+
+
+def _nested(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     for stmt in body:
         yield stmt
-        if type(stmt) in _FLAT:
+        if type(stmt) not in _BLOCKS:
             continue
         match stmt:
             case For() | While() | Scope():
-                yield from statements(stmt.body)
+                yield from _nested(stmt.body)
             case If():
-                yield from statements(stmt.body)
+                yield from _nested(stmt.body)
                 if stmt.orelse:
-                    yield from statements(stmt.orelse)
+                    yield from _nested(stmt.orelse)

@@ -211,8 +211,9 @@ class Printer:
     def _do(self, node: Do) -> None:
         e = self.emitter
         shape = node.instance.shape
-        e.location = self._location(node.span, shape)
-        self._declare(node.alloc)
+        if node.alloc is not None:
+            e.location = self._location(node.span, shape)
+            self._declare(node.alloc)
         e.location = self._location(node.call_span, shape)
         result = node.instance.result
         if node.shares is not None and result is not None:

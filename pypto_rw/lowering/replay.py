@@ -69,6 +69,10 @@ class Replay:
 
     def statement(self, stmt: ir.Assign | ir.Evaluate, out: list[Node]) -> None:
         """Appends the node of a call, or what a walk gives for one whose kind is not known."""
+        call = stmt.value
+        if type(call) is ir.Call and call.callee == "tile.alloc" and type(stmt) is ir.Assign and len(stmt.targets) == 1:
+            self.walker.allocate(stmt.targets[0], call)
+            return
         key = self._key(stmt)
         if key is None:
             self.walker.statement(stmt, out)

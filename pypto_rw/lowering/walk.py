@@ -46,6 +46,7 @@ _ARGUMENTS = frozenset(
     if d.value in ("BOOL", "INDEX", "FP16", "BF16", "FP32", "TASK_ID")
     or (d.value.startswith(("INT", "UINT")) and not d.value.endswith("T4"))
 )
+_POINTER = Value(ir.OpaqueType("pl.Ptr"))
 _READ_NOTHING = (ir.Int, ir.Symbol)
 
 
@@ -357,9 +358,7 @@ class Walker:
     def _call(self, call: ir.Call, name: str | None, written: ir.Type | None, span: Span, out: list[Node]) -> None:
         if call.callee in ("tile.alloc", "tensor.alloc"):
             if name is not None:
-                self.values[name] = Value(ir.OpaqueType("pl.Ptr"))
-                if call.callee == "tile.alloc":
-                    self.tiles.allocations[name] = allocations.allocation(call)
+                self.allocate(name, call)
             return
         signature = self.shaper.signature(call)
         unseen = signature.trait("no-view")
@@ -413,6 +412,12 @@ class Walker:
         self._note_store(signature, arguments, name)
         self._use_types(value)
         out.append(Do(instance, alloc, span, call.span or span, shares))
+
+    def allocate(self, name: str, call: ir.Call) -> None:
+        """An allocation is something that tiles are in; nothing is printed."""
+        self.values[name] = _POINTER
+        if call.callee == "tile.alloc":
+            self.tiles.allocations[name] = allocations.allocation(call)
 
     def _materialised(self, expr: ir.Expr | None) -> None:
         """A window that the op copied into its own allocation is an ordinary tile from here on."""

@@ -114,38 +114,40 @@ class Keys:
         """The key of a call whose result is written with the type of that number; None for one without a kind."""
         if call.attrs:
             return None
-        self.names = []
+        names: list[str] = []
         offsets: list[int] = []
-        self.offsets = offsets
+        self.names, self.offsets = names, offsets
         callee = call.callee
-        exact = self.kinds.exact
+        exact, variables = self.kinds.exact, self.kinds.variables
         out: list[Any] = [callee, written]
         places: dict[object, int] = {}
         part = self._part
-        for other in self.kinds.variables.get(written, ()):
-            if not part(ir.Name(other), out, places):
-                return None
-        numbers, values, names = self.numbers, self.values, self.names
+        if written in variables:
+            for other in variables[written]:
+                if not part(ir.Name(other), out, places):
+                    return None
+        numbers, values, number = self.numbers, self.values, places.setdefault
         for k, a in enumerate(call.args):
             if isinstance(a, ir.Name):
                 name = a.id
                 known = numbers.get(name)
-                if known is not None and known[0] is values.get(name) and known[1] is not None and not known[2]:
+                if known is not None and known[1] is not None and not known[2] and known[0] is values.get(name):
                     place = known[0].place
-                    handle = name if place is None else place[2]
-                    out += known[1], places.setdefault(handle, len(places)), places.setdefault(name, len(places))
+                    first = number(name if place is None else place[2], len(places))
+                    out += known[1], first, number(name, len(places))
                     names.append(name)
                     continue
-            if isinstance(a, ir.Tuple) and (callee, k) not in exact:
+            elif isinstance(a, ir.Tuple) and (callee, k) not in exact:
                 out.append("[")
                 for item in a.items:
-                    if isinstance(item, ir.Int) and item.dtype is _INDEX and 0 <= item.value < _LARGEST:
+                    if type(item) is ir.Int and item.dtype is _INDEX and 0 <= item.value < _LARGEST:
                         out.append("#")
                         offsets.append(item.value)
                     elif not part(item, out, places):
                         return None
                 out.append("]")
-            elif not part(a, out, places):
+                continue
+            if not part(a, out, places):
                 return None
         out.append("|")
         for name, a in call.kwargs:
