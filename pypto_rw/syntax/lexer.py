@@ -77,7 +77,7 @@ class Lexer:
 
     `comments` collects the comment lines above a statement, by the statement's line. `ready` may read a whole one-line
     statement: (text, line number) -> statement or None; `annotation` the annotation of a parameter,
-    `head` a line `@…` or `def …:`, as a token, and `function` all lines of a function: (index of its first one, open
+    `head` lines `@…` or `def …:`, as a token, and `function` all lines of a function: (index of its first one, open
     blocks) -> the function or None."""
 
     def __init__(
@@ -87,7 +87,7 @@ class Lexer:
         comments: dict[int, tuple[str, ...]],
         ready: Callable[[str, int], object] | None = None,
         annotation: Callable[[str], object] | None = None,
-        head: Callable[[str, str, int], Token | None] | None = None,
+        head: Callable[[list[str], str, int], Token | None] | None = None,
         function: Callable[[int, int], Unchanged | None] | None = None,
     ) -> None:
         self.lines = lines
@@ -161,11 +161,11 @@ class Lexer:
                     yield Token("READY", text, [taken.function], number, len(indent) + 1, len(text) + 1)
                     continue
             if ready is not None:
-                if body[0] in "@cdi" and head is not None and (token := head(text, body, number)) is not None:
-                    self._line = number
+                if body[0] in "@cdi" and head is not None and (token := head(lines, body, number)) is not None:
+                    self._line, end = token.end_line, token.end_column
                     yield token
                     if token.type in ("HEAD", "CLASS_HEAD"):
-                        yield Token("NEWLINE", "", "", number, len(text) + 1, len(text) + 1)
+                        yield Token("NEWLINE", "", "", token.end_line, end, end)
                     continue
                 if unready != number and (statement := ready(text, number)) is not None:
                     statements = [statement]

@@ -190,14 +190,15 @@ class Memo:
         comments = self._comments.get(number)
         return statement if comments is None else replace(statement, comments=comments)
 
-    def head(self, text: str, body: str, number: int) -> Token | None:
-        """The token for a line `@…`, `import …`, `class …:` or `def …:`, if all of it is known.
+    def head(self, lines: list[str], body: str, number: int) -> Token | None:
+        """The token for a line `@…`, `import …`, `class …:`, or for lines `def …:`, if all of it is known.
 
-        `body` is the line without indentation."""
+        `body` is the line `number` without indentation."""
         if self._wait:
             return None
         if body[0] != "@":
-            return head_of(text, body, number, self._templates.lexicon, self.annotation)
+            return head_of(lines, body, number, self._templates.lexicon, self.annotation)
+        text = lines[number - 1]
         said = self._said(text)
         found = self._templates.decorators.get(said) if said is not None else None
         if found is None:
