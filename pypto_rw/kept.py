@@ -13,7 +13,7 @@ from pypto_rw import ir
 
 T = TypeVar("T")
 
-_MOST_LINES = 16_000  # of source that are kept
+_MOST_LINES = 20_000  # of source that are kept, about 50 MiB
 _LONGEST = 4_000  # lines of a function that is kept
 _MOST_SEEN = 16_000  # texts of which is known that they were read
 
