@@ -11,8 +11,9 @@ from pypto_rw.lowering.module import print_walked
 from pypto_rw.lowering.walk import Walker
 from pypto_rw.options import Options
 from pypto_rw.records import dataclass, replace
+from pypto_rw.rewriting.declared import RuleFile
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.watching import Watch
 from pypto_rw.shaping.unit import surroundings_in
 from pypto_rw.syntax import parse, write

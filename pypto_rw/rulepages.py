@@ -13,7 +13,8 @@ from functools import cached_property
 from pypto_rw import codes as written
 from pypto_rw.examples import Example, examples
 from pypto_rw.records import dataclass
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 
 _REFUSE = re.compile(r'\(refuse\s+[\w-]+\s+"([^"]+)"\s+')
 _TOKEN = re.compile(r'\s*(?:;[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[()]|[^\s()"]+)')

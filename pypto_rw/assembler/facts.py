@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pypto_rw.rewriting.rulebook import Rulebook, placed_statements, statements
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.rulefile import placed_statements, statements
 
 Fact = tuple[str, ...]  # relation, then its arguments without the form's key
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import SORTS, Rulebook, RuleFile
+from pypto_rw.rewriting.declared import SORTS, RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.ruletext import Node, Rule
 
 _LITERAL = re.compile(r'"|-?\d|\$|(?:true|false)$')

@@ -13,7 +13,8 @@ from pypto_rw.authoring.runs import FileRun, run_files
 from pypto_rw.authoring.style import style, unreachable
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import CORE, Rulebook, RuleFile
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import CORE, Rulebook
 
 
 def lint(folders: Sequence[str], names: Sequence[str]) -> list[Finding]:

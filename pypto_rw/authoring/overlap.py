@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from pypto_rw.examples import Outcome, Runner
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting import ruletext
+from pypto_rw.rewriting.declared import RuleFile
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.ruletext import Node, Rule
 
 if TYPE_CHECKING:

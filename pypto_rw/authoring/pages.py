@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pypto_rw.authoring.style import is_op_file
 from pypto_rw.examples import Example, examples
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile, Signature
+from pypto_rw.rewriting.declared import RuleFile, Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 
 _MESSAGE = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _FORM_USE = re.compile(r"\(([A-Za-z][\w./-]*)")

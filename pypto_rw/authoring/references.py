@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pypto_rw.authoring.factwords import Words, unknown_words
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import Form, Rulebook, RuleFile, Signature
+from pypto_rw.rewriting.declared import Form, RuleFile, Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.ruletext import Node, Rule
 
 RULESETS = ("facts", "deduce", "check", "legalize", "lowering")

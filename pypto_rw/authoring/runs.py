@@ -13,7 +13,8 @@ from pypto_rw.diagnostics import CompileError
 from pypto_rw.examples import Runner, examples
 from pypto_rw.options import Options
 from pypto_rw.records import dataclass
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 
 _NO_RULES = ("target/", "instruction/", "core/assembler")  # facts that the compiler reads, or that come with the chip
 _ALONE = 12  # files that are not worth a second process

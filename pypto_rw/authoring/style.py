@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from pypto_rw.authoring.findings import Finding
 from pypto_rw.examples import examples
-from pypto_rw.rewriting.rulebook import CORE, Rulebook, RuleFile
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import CORE, Rulebook
 
 OP_LINES = 100  # of an op's file, its examples not counted
 SHARED_LINES = 220  # of a file that many ops read

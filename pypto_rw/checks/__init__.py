@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic
 from pypto_rw.records import replace
-from pypto_rw.rewriting.rulebook import Rulebook, Signature
+from pypto_rw.rewriting.declared import Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 
 Ops = Mapping[str, Signature]
 _TRAITS = ("pipe-step", "buffer-step", "follows", "whole-launch")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import Span
-from pypto_rw.rewriting.rulebook import Signature
+from pypto_rw.rewriting.declared import Signature
 from pypto_rw.shaping.unit import windows_and_contexts
 from pypto_rw.shaping.values import Refused, Value
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import SORTS, Rulebook, RuleFile
+from pypto_rw.rewriting.declared import SORTS, RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.rewriting.ruletext import Node
 
 Heads = dict[str, tuple[tuple[str, ...], str]]  # constructor, function or relation -> sorts of arguments, of the whole

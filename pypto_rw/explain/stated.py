@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 
 
 class Stated:

@@ -16,8 +16,8 @@ from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.ruletext import Node, Rule, line_of, rules
 
 if TYPE_CHECKING:
+    from pypto_rw.rewriting.declared import RuleFile
     from pypto_rw.rewriting.egraph import EGraph
-    from pypto_rw.rewriting.rulebook import RuleFile
 
 _MOST = 3  # values shown of one expression
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.diagnostics import InternalError
+from pypto_rw.rewriting.declared import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Signature
 from pypto_rw.rewriting.engine import Term
-from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Signature
 from pypto_rw.shaping.typing import expression
 from pypto_rw.syntax.parts import float_
 

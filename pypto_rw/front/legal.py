@@ -16,8 +16,8 @@ from pypto_rw.front.replay import Replay
 from pypto_rw.front.simplify import without_dead
 from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
+from pypto_rw.rewriting.declared import Signature
 from pypto_rw.rewriting.engine import Engine, Term
-from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.shaping.values import Refused, Value

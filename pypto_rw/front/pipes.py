@@ -15,8 +15,9 @@ from pypto_rw.front.names import assigned, fresh, replaced
 from pypto_rw.front.resolve import full_name
 from pypto_rw.front.split import halved, lane_split
 from pypto_rw.records import replace
+from pypto_rw.rewriting.declared import Signature
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Rulebook, Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.unit import Surroundings
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
 from pypto_rw.front.names import reads
-from pypto_rw.rewriting.rulebook import CONTEXT_KINDS
+from pypto_rw.rewriting.declared import CONTEXT_KINDS
 from pypto_rw.shaping.kinds import Key, Keys, Kinds, limits
 from pypto_rw.shaping.values import Value
 

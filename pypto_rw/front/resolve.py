@@ -5,7 +5,8 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
 from pypto_rw.records import replace
-from pypto_rw.rewriting.rulebook import Rulebook, Signature
+from pypto_rw.rewriting.declared import Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.shapes import FLOATS
 from pypto_rw.shaping.values import Refused, kind_of

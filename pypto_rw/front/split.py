@@ -14,8 +14,8 @@ from pypto_rw.front.asking import Asker
 from pypto_rw.front.names import assigned
 from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
+from pypto_rw.rewriting.declared import Signature
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.shaping.values import Refused, Value

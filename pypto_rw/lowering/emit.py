@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
-from pypto_rw.lowering.compiled import compiled
 from pypto_rw.lowering.printed import Distinct, Place
 from pypto_rw.records import dataclass, field
 from pypto_rw.shaping.operands import Const, Instance, Operand, Var
@@ -153,6 +152,8 @@ class Emitter:
         if ready is None and self.compiles:
             template.used += 1
             if template.used > _OFTEN:
+                from pypto_rw.lowering.compiled import compiled  # a small kernel does without
+
                 ready = template.ready = compiled(template)
         if ready is not None and self.compiles:
             try:

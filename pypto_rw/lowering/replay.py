@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pypto_rw import ir
 from pypto_rw.lowering.nodes import Do, Node
-from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, Signature
+from pypto_rw.rewriting.declared import CONTEXT_KINDS, Signature
 from pypto_rw.scalars import WIDE
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.kinds import Key, Keys, Kinds, left_out, limits

@@ -25,8 +25,8 @@ from pypto_rw.lowering.nodes import (
 from pypto_rw.lowering.replay import Replay
 from pypto_rw.lowering.tiles import Tiles
 from pypto_rw.records import replace
+from pypto_rw.rewriting.declared import Signature
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.scalars import WIDE, names_in
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.operands import Instance, Operand, Var

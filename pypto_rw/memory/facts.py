@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import dataclass
-from pypto_rw.rewriting.rulebook import Rulebook, Signature
+from pypto_rw.rewriting.declared import Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 
 ALIGNMENT = 32  # bytes, in every memory space (memory-planning.md §6)
 _ROWS = 16

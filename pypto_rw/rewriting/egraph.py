@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting.bulk import Pattern, patterns
-from pypto_rw.rewriting.rulebook import CORE, SORTS, Rulebook, RuleFile, rule_error
+from pypto_rw.rewriting.declared import SORTS, RuleFile
+from pypto_rw.rewriting.rulebook import CORE, Rulebook
+from pypto_rw.rewriting.rulefile import rule_error
 
 if TYPE_CHECKING:
     from pypto_rw.rewriting.selection import Selection

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from pypto_rw.diagnostics import CompileError
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile, rule_error
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.rulefile import rule_error
 
 RULESETS = ("facts", "deduce", "check", "legalize", "lowering")
 _PLACE = re.compile(r"(\d+):(\d+)-(?:\d+:)?\d+ of (\S+)")

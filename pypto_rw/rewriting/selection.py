@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting import ruletext
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
 
 _ALWAYS = ("core/", "form/", "target/", "instruction/")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pypto_rw import cache as stored
 from pypto_rw import resources
-from pypto_rw.rewriting.rulebook import Parameter, Signature
+from pypto_rw.rewriting.declared import Parameter, Signature
 
 _MOST = 20_000  # shapes remembered of one op
 # Folders of the compiler's package that have no part in what the rules say of a shape: they come before its text, which

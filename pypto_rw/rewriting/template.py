@@ -12,7 +12,7 @@ from typing import Any
 from pypto_rw import mlir
 from pypto_rw.diagnostics import InternalError
 from pypto_rw.records import dataclass, field
-from pypto_rw.rewriting.rulebook import Form
+from pypto_rw.rewriting.declared import Form
 
 Spec = tuple[Any, ...]  # how to get one value: see `_Compiler.value`
 

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from pypto_rw.examples import Example, examples
 from pypto_rw.front.resolve import full_name
-from pypto_rw.rewriting.rulebook import Parameter, Rulebook, Signature
+from pypto_rw.rewriting.declared import Parameter, Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.syntax.tokens import GROUPS
 
 _FAMILIES = ("tile", "tensor", "array", "system", "prefetch")  # behind `pl.`; `pld.` has its own

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pypto_rw import ir
-from pypto_rw.rewriting.rulebook import SORTS, Parameter, Signature
+from pypto_rw.rewriting.declared import SORTS, Parameter, Signature
 from pypto_rw.shaping import terms
 from pypto_rw.shaping.values import Refused
 

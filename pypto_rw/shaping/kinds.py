@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pypto_rw import ir
+from pypto_rw.rewriting.declared import Signature
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Signature
 from pypto_rw.scalars import names_in
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.shapes import Shaper

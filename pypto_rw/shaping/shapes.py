@@ -12,8 +12,9 @@ from typing import NamedTuple
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
 from pypto_rw.records import dataclass, field, replace
+from pypto_rw.rewriting.declared import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Signature
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Rulebook, Signature
+from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.shaping import terms
 from pypto_rw.shaping.arguments import attribute_term, bind, default_term, scratch_help

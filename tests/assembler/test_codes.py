@@ -10,7 +10,8 @@ import pytest
 import pypto_rw
 from pypto_rw.assembler.families import FAMILIES
 from pypto_rw.codes import Sample, codes, page
-from pypto_rw.rewriting.rulebook import Rulebook, statements
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.rulefile import statements
 from tests.conftest import ROOT
 
 _FAMILIES = ROOT / "pypto_rw/assembler"

@@ -8,7 +8,9 @@ import pytest
 
 from pypto_rw.assembler.expression import holds
 from pypto_rw.assembler.families import FAMILIES
-from pypto_rw.rewriting.rulebook import Rulebook, RuleFile, statements
+from pypto_rw.rewriting.declared import RuleFile
+from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.rewriting.rulefile import statements
 
 _BOOK = Rulebook()
 _NAMES = [n for n in _BOOK.names() if n.startswith("instruction/")]
