@@ -1,7 +1,7 @@
 """Statements as shapes: operands become positions, types become terms, nothing keeps an SSA name.
 
 `Shaper` turns one call or expression into an `Instance` (shape text + operands). It knows signatures, never
-what an op means.
+what an op means. `expressions` has scalars and types, `declarations` what declares handles.
 """
 
 from __future__ import annotations
@@ -11,46 +11,26 @@ from typing import NamedTuple
 
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
-from pypto_rw.records import dataclass, field, replace
+from pypto_rw.records import replace
 from pypto_rw.rewriting.declared import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Signature
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.rewriting.rulebook import Rulebook
-from pypto_rw.scalars import OPERATORS, UNARY, WIDE, Bounds, bounds, dtype_of
 from pypto_rw.shaping import terms
 from pypto_rw.shaping.arguments import attribute_term, bind, default_term, scratch_help
-from pypto_rw.shaping.operands import Const, Instance, Operand, Var
+from pypto_rw.shaping.declarations import Declarations, vec
+from pypto_rw.shaping.expressions import Key
+from pypto_rw.shaping.operands import Instance, Var
 from pypto_rw.shaping.unit import HIDDEN, Surroundings, pipe_key
 from pypto_rw.shaping.values import ARTICLES, Refused, Value, begins_inside, kind_name, kind_of, overlap, undefined
 from pypto_rw.syntax.parts import float_
 
 _PACKED = frozenset({ir.DType.INT4, ir.DType.UINT4, ir.DType.FP4, ir.DType.HF4})  # two elements a byte
 FLOATS = frozenset({ir.DType.FP16, ir.DType.BF16, ir.DType.FP32})
-_RANGES = {
-    d: (-(1 << (w - 1)), (1 << (w - 1)) - 1) if d.value.startswith("INT") else (0, (1 << w) - 1)
-    for d in ir.DType
-    if (w := int("".join(c for c in d.value if c.isdigit()) or "0")) and "INT" in d.value
-}
 _WAY_IN = {  # how what an operand must be comes to be
     "tile": "for example with pl.load, if it is a tile",
     "tensor": "or pass it as a parameter, if it is a tensor",
 }
-_DIVISIONS = frozenset({"/", "//", "%"})
-
-
-@dataclass(slots=True)
-class _Key:
-    """A shape under construction: operand positions and run-time extents, numbered as they come."""
-
-    operands: list[Operand] = field(default_factory=list)
-    sources: list[ir.Expr | None] = field(default_factory=list)  # the expression behind each operand
-    owners: list[str] = field(default_factory=list)  # the parameter each operand belongs to
-    extents: list[ir.Expr] = field(default_factory=list)
-    places: tuple[dict[object, int], dict[object, int], dict[object, int]] = field(default_factory=lambda: ({}, {}, {}))
-
-    def position(self, operand: Operand, source: ir.Expr | None = None) -> int:
-        self.operands.append(operand)
-        self.sources.append(source)
-        return len(self.operands) - 1
+_WIDER = {"integer": "scalar", "window": "tensor", "window-parameter": "tensor"}  # what such an operand is as well
 
 
 class Asked(NamedTuple):
@@ -62,7 +42,7 @@ class Asked(NamedTuple):
     extents: tuple[ir.Expr, ...]
 
 
-class Shaper:
+class Shaper(Declarations):
     """Makes instances for one function; `lookup` gives a variable's Value or None."""
 
     def __init__(
@@ -73,11 +53,9 @@ class Shaper:
         addresses: bool,
         surroundings: Surroundings,
     ) -> None:
-        self.engine = engine
+        super().__init__(engine, lookup, addresses=addresses)
         self.surroundings = surroundings
         self.hidden: set[str] = set()
-        self.addresses = addresses
-        self.lookup = lookup
 
     def signature(self, call: ir.Call) -> Signature:
         """How the op of a call is called; Refused where no rule file declares it."""
@@ -104,149 +82,6 @@ class Shaper:
         assert found is not None
         return found
 
-    # ---------------------------------------------------------------------------- scalars
-
-    def resolved(self, expr: ir.Expr) -> ir.Expr:
-        """`expr`, with a variable that stands for a constant replaced by it."""
-        if isinstance(expr, ir.Name):
-            found = self.lookup(expr.id)
-            if found is not None and found.constant is not None:
-                return found.constant
-        return expr
-
-    def bounds(self, expr: ir.Expr) -> Bounds:
-        """Smallest and largest value of a scalar expression, as far as its variables tell."""
-        return bounds(expr, _KnownBounds(self.lookup))
-
-    def dtype(self, expr: ir.Expr) -> ir.DType:
-        """Dtype of a scalar expression; Refused where it is none."""
-        found = dtype_of(expr, self._type)
-        if found is None:
-            raise self._not_scalar(expr)
-        return found
-
-    def _type(self, name: str) -> ir.Type | None:
-        found = self.lookup(name)
-        return found.type if found else None
-
-    def _not_scalar(self, expr: ir.Expr) -> Refused:
-        match expr:
-            case ir.Name():
-                if self.lookup(expr.id) is None:
-                    return undefined(expr.id)
-                return Refused(
-                    "not-a-scalar",
-                    f"a scalar is needed here, but {expr.id} is {kind_name(self._type(expr.id))}",
-                )
-            case ir.Unary():
-                return self._not_scalar(expr.operand)
-            case ir.Binary():
-                left = dtype_of(expr.left, self._type)
-                return self._not_scalar(expr.left if left is None else expr.right)
-            case ir.Call():
-                return Refused("nested-call", f"the call {expr.callee} must be a statement of its own here", expr.span)
-            case ir.Str():
-                return Refused("not-a-scalar", f"a scalar is needed here, but {expr.value!r} is a text")
-            case ir.Tuple():
-                return Refused("not-a-scalar", f"a scalar is needed here, but this is a list of {len(expr.items)}")
-        return Refused("not-a-scalar", "a scalar is needed here")
-
-    def scalar(self, expr: ir.Expr) -> Operand:
-        """Operand for a scalar expression: a constant, a variable, or an instance to print where it is needed."""
-        expr = self.resolved(expr)
-        match expr:
-            case ir.Int():
-                low, high = _RANGES.get(expr.dtype, (-WIDE * 2, WIDE * 4))
-                if not low <= expr.value <= high:
-                    raise Refused(
-                        "integer-range", f"{expr.value} is no {expr.dtype.value}: its values are {low}..{high}"
-                    )
-                return Const(expr.value, expr.dtype.value)
-            case ir.Float():
-                return Const(expr.value, expr.dtype.value)
-            case ir.Bool():
-                return Const(int(expr.value), "BOOL")
-            case ir.Name():
-                if self.lookup(expr.id) is None:
-                    raise undefined(expr.id)
-                return Var(expr.id)
-            case ir.Binary():
-                op = OPERATORS.get(expr.op)
-                if op is None or op == "pow":
-                    raise Refused(
-                        "no-lowering",
-                        f"the scalar operator {expr.op} has no instruction",
-                        expr.span,
-                        "multiply instead",
-                    )
-                self.require_divisor(expr)
-                return self.operator(op, (expr.left, expr.right), self.dtype(expr))
-            case ir.Unary():
-                return self.operator(UNARY[expr.op], (expr.operand,), self.dtype(expr))
-            case ir.Cast():
-                return self.operator("cast", (expr.operand,), expr.dtype)
-        raise self._not_scalar(expr)
-
-    def require_divisor(self, expr: ir.Binary) -> None:
-        """Refused where an integer is divided by the constant 0."""
-        divisor = self.resolved(expr.right)
-        if expr.op in _DIVISIONS and isinstance(divisor, ir.Int) and divisor.value == 0:
-            raise Refused(
-                "division-by-zero", f"the right side of {expr.op} is 0", expr.span, "divide by a number other than 0"
-            )
-
-    def operator(self, name: str, operands: tuple[ir.Expr, ...], result: ir.DType) -> Instance:
-        """Instance of the scalar operator `name`."""
-        key = _Key()
-        self.engine.load_op(f"scalar.{name}")
-        parts = " ".join(self._scalar_term(key, e) for e in operands)
-        shape = (
-            f'(call "scalar.{name}" (vec-of {parts}) (res {self._interned(f"(Scalar ({result.value}))")} (nowhere)))'
-        )
-        return Instance(shape, tuple(key.operands))
-
-    def assigned(self, expr: ir.Expr, own: ir.DType, wanted: ir.DType) -> Operand:
-        """Operand for the right side of an assignment to a variable of dtype `wanted`.
-
-        An integer operator is computed in the dtype of the variable, as the reference's in-memory node is."""
-        expr = self.resolved(expr)
-        integers = own.value.strip("U").startswith("IN") and wanted.value.strip("U").startswith("IN")
-        if (
-            own in (wanted, ir.DType.INDEX)
-            or not integers
-            or not isinstance(expr, ir.Binary)
-            or expr.op not in OPERATORS
-        ):
-            return self.scalar(expr)
-        return self.operator(OPERATORS[expr.op], (expr.left, expr.right), wanted)
-
-    def index(self, expr: ir.Expr) -> Operand:
-        """Operand for an extent or a loop bound, as an index value."""
-        expr = self.resolved(expr)
-        if isinstance(expr, ir.Int):
-            return Const(expr.value, "INDEX")
-        dtype = self.dtype(expr)
-        if dtype is ir.DType.INDEX:
-            return self.scalar(expr)
-        if dtype is ir.DType.BOOL:
-            what = f"{expr.id} is" if isinstance(expr, ir.Name) else "this is"
-            raise Refused("extent-dtype", f"an extent, an offset or a bound must be an integer; {what} {dtype.value}")
-        return self.operator("index", (expr,), ir.DType.INDEX)
-
-    def _scalar_term(self, key: _Key, expr: ir.Expr, *, literal: bool = False) -> str:
-        expr = self.resolved(expr)
-        operand = self.scalar(expr)
-        k = key.position(operand, expr)
-        if isinstance(operand, Const):
-            if (literal or operand.dtype == "BOOL") and isinstance(operand.value, int):
-                if not -WIDE < operand.value < WIDE:
-                    raise Refused("integer-range", f"the constant {operand.value} is out of range here")
-                return f"(lit {k} {operand.value} ({operand.dtype}))"
-            return f"(const {k} ({operand.dtype}))"
-        return f"(arg {k} {self._interned(f'(Scalar ({self.dtype(expr).value}))')} (nowhere) (plain))"
-
-    # ------------------------------------------------------------------------------ calls
-
     def call(
         self,
         call: ir.Call,
@@ -258,10 +93,10 @@ class Shaper:
         """Instance of a call; `result` is what is known of the variable `name` it is assigned to, `arguments` what
         `bind` gives."""
 
-        def term(key: _Key) -> str:
+        def term(key: Key) -> str:
             if result is None:
                 return "(none)"
-            return f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+            return f"(res {self.type_term(key, result.type)} {self._place(key, result)})"
 
         return self._call(call, signature, term, name, arguments=arguments)[0]
 
@@ -270,12 +105,12 @@ class Shaper:
     ) -> tuple[Instance, list[ir.Expr | None], tuple[ir.Expr, ...]]:
         """As `call`, with the expressions behind the operands and the extents."""
 
-        def term(key: _Key) -> str:
+        def term(key: Key) -> str:
             return (
-                "(none)" if result is None else f"(res {self._type_term(key, result.type)} {self._place(key, result)})"
+                "(none)" if result is None else f"(res {self.type_term(key, result.type)} {self._place(key, result)})"
             )
 
-        key = _Key()
+        key = Key()
         instance, extents = self._call(call, signature, term, name, key)
         return instance, key.sources, extents
 
@@ -284,26 +119,26 @@ class Shaper:
     ) -> Instance:
         """Instance of a call whose two results are the (declared) tiles `results`."""
 
-        def pair(key: _Key) -> str:
+        def pair(key: Key) -> str:
             parts = []
             for result, value in results:
                 k = key.position(Var(result))
-                parts.append(f"(arg {k} {self._type_term(key, value.type)} {self._place(key, value)} (plain))")
+                parts.append(f"(arg {k} {self.type_term(key, value.type)} {self._place(key, value)} (plain))")
             return f"(both {' '.join(parts)})"
 
         return self._call(call, signature, pair, name)[0]
 
     def untyped(self, call: ir.Call, signature: Signature) -> tuple[Instance, tuple[ir.Expr, ...]]:
         """Instance of a call whose result type is asked for, and the run-time extents its type may name."""
-        return self._call(call, signature, lambda key: f"(res {self._interned('(untyped)')} (nowhere))", None)
+        return self._call(call, signature, lambda key: f"(res {self.interned('(untyped)')} (nowhere))", None)
 
     def asked(self, call: ir.Call, signature: Signature, result: ir.Type | None) -> Asked:
         """A call as a question before memory is planned."""
-        key = _Key()
+        key = Key()
         instance, extents = self._call(
             call,
             signature,
-            lambda key: f"(res {self._type_term(key, result) if result else self._interned('(untyped)')} (nowhere))",
+            lambda key: f"(res {self.type_term(key, result) if result else self.interned('(untyped)')} (nowhere))",
             None,
             key,
         )
@@ -313,12 +148,12 @@ class Shaper:
         self,
         call: ir.Call,
         signature: Signature,
-        result: Callable[[_Key], str],
+        result: Callable[[Key], str],
         name: str | None,
-        key: _Key | None = None,
+        key: Key | None = None,
         arguments: dict[str, ir.Expr] | None = None,
     ) -> tuple[Instance, tuple[ir.Expr, ...]]:
-        key = key or _Key()
+        key = key or Key()
         if arguments is None:
             arguments = bind(call, signature)
         stands_in = signature.usage.stands_in
@@ -344,66 +179,6 @@ class Shaper:
         extents = tuple(self.index(e) for e in key.extents)
         return Instance(shape, tuple(key.operands), extents, name), tuple(key.extents)
 
-    def alloc(self, name: str, value: Value) -> Instance:
-        """Instance that declares the handle of the tile `name`."""
-        assert isinstance(value.type, ir.TileType) and value.type.memref is not None
-        offset = value.type.memref.offset
-        known = self.engine.type_terms.get(id(value.type))
-        if known is not None and known[1] is not None and isinstance(offset, ir.Int) and self.addresses:
-            constant = self.scalar(offset)
-            assert isinstance(constant, Const)
-            return Instance(f"(alloc (const 0 ({constant.dtype})) (res {known[1]} (nowhere)))", (constant,), (), name)
-        key = _Key()
-        address = "(none)" if offset is None or not self.addresses else self._scalar_term(key, offset)
-        shape = f"(alloc {address} (res {self._type_term(key, value.type)} (nowhere)))"
-        return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), name)
-
-    def region(self, name: str, t: ir.TileType) -> Instance:
-        """Instance that declares the region of a multi-slot allocation."""
-        assert t.memref is not None
-        key = _Key()
-        return Instance(f"(region {t.memref.slots} (res {self._type_term(key, t)} (nowhere)))", (), (), name)
-
-    def slot(self, region: str, name: str, t: ir.TileType) -> Instance:
-        """Instance that selects a tile's slot of a region."""
-        assert t.memref is not None and t.memref.slot is not None
-        key = _Key()
-        key.position(Var(region))
-        index = self._scalar_term(key, t.memref.slot)
-        result = f"(res {self._type_term(key, t)} (nowhere))"
-        shape = f"(slot (arg 0 {self._interned('(untyped)')} (nowhere) (plain)) {index} {t.memref.slots} {result})"
-        return Instance(shape, tuple(key.operands), (), name)
-
-    def narrow(self, name: str, value: Value) -> Instance:
-        """Instance that sets the run-time valid extents of an already declared handle."""
-        key = _Key()
-        k = key.position(Var(name))
-        shape = f"(narrow (arg {k} {self._type_term(key, value.type)} (nowhere) (plain)))"
-        return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents))
-
-    def copy(self, source: str, target: str) -> Instance:
-        """Instance that copies one tile's contents into another's handle."""
-        key = _Key()
-        terms_ = []
-        for name in (source, target):
-            value = self.lookup(name)
-            assert value is not None
-            k = key.position(Var(name))
-            terms_.append(f"(arg {k} {self._type_term(key, value.type)} (nowhere) (plain))")
-        return Instance(f"(copy {' '.join(terms_)})", tuple(key.operands), tuple(self.index(e) for e in key.extents))
-
-    def parameter(self, param: ir.Param) -> Instance:
-        """Instance that makes the view of a tensor parameter."""
-        assert isinstance(param.type, ir.TensorType)
-        key = _Key()
-        view = param.type.view
-        stride = view.stride if view and view.stride else ()
-        dims = [self._scalar_term(key, e, literal=True) for e in param.type.shape]
-        strides = [self._scalar_term(key, e, literal=True) for e in stride]
-        r = f"(res {self._type_term(key, param.type)} (nowhere))"
-        shape = f"(parameter {_vec(dims)} {_vec(strides)} {r})"
-        return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), param.name)
-
     def adopted(self, literal: ir.Int, p: Parameter, signature: Signature, arguments: dict[str, ir.Expr]) -> ir.Expr:
         """A bare integer in the dtype that `p` is like: that of a parameter or an operand, or a dtype itself."""
         dtype = self.like(p, signature, arguments)
@@ -426,7 +201,7 @@ class Shaper:
 
     def _argument(
         self,
-        key: _Key,
+        key: Key,
         p: Parameter,
         expr: ir.Expr | None,
         call: ir.Call,
@@ -448,8 +223,8 @@ class Shaper:
                 raise Refused("operand-kind", f"{call.callee}: {p.name} must be a list such as [16, 64]", call.span)
             if p.kind == "extents":
                 inside = self.room(p, expr, signature, arguments)
-                return _vec([self._extent_argument(key, e, k in inside) for k, e in enumerate(expr.items)])
-            items = [self._scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
+                return vec([self._extent_argument(key, e, k in inside) for k, e in enumerate(expr.items)])
+            items = [self.scalar_term(key, e, literal=p.kind != "tuple") for e in expr.items]
             if p.kind == "shape":
                 for e in expr.items:
                     e = self.resolved(e)
@@ -460,10 +235,10 @@ class Shaper:
                             f"{call.callee}: every element of {p.name} must be a positive constant; got {what}",
                             call.span,
                         )
-            return _vec(items)
+            return vec(items)
         return attribute_term(p, self.resolved(expr), call)
 
-    def _context(self, key: _Key, p: Parameter, call: ir.Call) -> str:
+    def _context(self, key: Key, p: Parameter, call: ir.Call) -> str:
         """Term of a parameter that the surroundings fill in."""
         here = self.surroundings
         if p.kind == "attribute":
@@ -476,13 +251,13 @@ class Shaper:
         if p.name in HIDDEN:
             self.hidden.add(p.name)
             k = key.position(Var(p.name))
-            return f"(arg {k} {self._interned(HIDDEN[p.name])} (nowhere) (plain))"
+            return f"(arg {k} {self.interned(HIDDEN[p.name])} (nowhere) (plain))"
         param = here.parameter(p.name)
         if param is None:
             return "(none)"
-        return f"(arg {key.position(Var(p.name))} {self._type_term(key, param.type)} (nowhere) (plain))"
+        return f"(arg {key.position(Var(p.name))} {self.type_term(key, param.type)} (nowhere) (plain))"
 
-    def _operand_term(self, key: _Key, p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
+    def _operand_term(self, key: Key, p: Parameter, expr: ir.Expr, call: ir.Call) -> str:
         found = self.lookup(expr.id) if isinstance(expr, ir.Name) else None
         if isinstance(expr, ir.Name) and found is None:
             raise undefined(expr.id, _WAY_IN.get(p.kind, ""))
@@ -505,10 +280,10 @@ class Shaper:
         if kind == "scalar":
             if p.kind == "integer":
                 self._require_integer(p, expr, call)
-            return self._scalar_term(key, expr)
+            return self.scalar_term(key, expr)
         assert isinstance(expr, ir.Name) and found is not None
         k = key.position(Var(expr.id), expr)
-        return f"(arg {k} {self._type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
+        return f"(arg {k} {self.type_term(key, found.type)} {self._place(key, found)} {self._origin(key, found)})"
 
     def _require_integer(self, p: Parameter, expr: ir.Expr, call: ir.Call) -> None:
         dtype = self.dtype(self.resolved(expr)).value
@@ -521,7 +296,7 @@ class Shaper:
                 "convert it with pl.cast(x, pl.INT32)",
             )
 
-    def _place(self, key: _Key, value: Value) -> str:
+    def _place(self, key: Key, value: Value) -> str:
         if value.place is None:
             return "(nowhere)"
         buffer, bytes_, handle = value.place
@@ -533,44 +308,21 @@ class Shaper:
         numbers = (buffers.setdefault(buffer, len(buffers)), ranges.setdefault(bytes_, len(ranges)))
         return f"(place {numbers[0]} {numbers[1]} {handles.setdefault(handle, len(handles))} {over})"
 
-    def _origin(self, key: _Key, value: Value) -> str:
+    def _origin(self, key: Key, value: Value) -> str:
         window = value.window
         if window is None:
             return "(plain)" if value.origin == "window" else f"({value.origin})"
         handle = key.places[2].setdefault(window.handle, len(key.places[2]))
-        row, col = self._extent(key, window.row), self._extent(key, window.col)
+        row, col = self.extent(key, window.row), self.extent(key, window.col)
         return f"(window {handle} {row} {col} {window.columns} {window.memory})"
 
-    def _type_term(self, key: _Key, t: ir.Type) -> str:
-        known = self.engine.type_terms.get(id(t))
-        if known is None:
-            _require_addressable(t)
-            text = terms.static_type_term(t)
-            known = (t, None if text is None else self._interned(text))  # the reference keeps the id valid
-            self.engine.type_terms[id(t)] = known
-        if known[1] is not None:
-            return known[1]
-        return self._interned(terms.type_term(t, lambda e: self._extent(key, e)))
-
-    def _extent(self, key: _Key, expr: ir.Expr) -> str:
-        expr = self.resolved(expr)
-        if isinstance(expr, ir.Int):
-            if not -(2**63) <= expr.value < 2**63:
-                raise Refused("number-range", f"{expr.value} does not fit into 64 bits")
-            return f"(at {expr.value})"
-        if expr not in key.extents:
-            key.extents.append(expr)
-        low, high = self.bounds(expr)
-        low, high = (min(max(b, -(2**63)), 2**63 - 1) for b in (low, high))
-        return f"(dyn {key.extents.index(expr)} {low} {high})"
-
-    def _extent_argument(self, key: _Key, expr: ir.Expr, inside: bool = False) -> str:
+    def _extent_argument(self, key: Key, expr: ir.Expr, inside: bool = False) -> str:
         expr = self.resolved(expr)
         self.dtype(expr)  # refuses what is no scalar
         if inside:
             key.extents.append(expr)
             return f"(inside {len(key.extents) - 1})"
-        return self._extent(key, expr)
+        return self.extent(key, expr)
 
     def room(
         self, p: Parameter, offsets: ir.Tuple, signature: Signature, arguments: dict[str, ir.Expr]
@@ -598,10 +350,7 @@ class Shaper:
         return effective_view(t).valid if isinstance(t, ir.TileType) else ()
 
     def _type_of(self, expr: ir.Expr | None) -> ir.Type | None:
-        return self._type(expr.id) if isinstance(expr, ir.Name) else None
-
-    def _interned(self, text: str) -> str:
-        return f"(ty {self.engine.type_number(text)})"
+        return self.type(expr.id) if isinstance(expr, ir.Name) else None
 
 
 def _last_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> int | None:
@@ -609,33 +358,6 @@ def _last_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> int | None:
     if not (isinstance(offset, ir.Int) and isinstance(size, ir.Int) and isinstance(extent, ir.Int)):
         return None
     return extent.value - size.value if offset.value >= 0 and 0 <= size.value <= extent.value - offset.value else None
-
-
-class _KnownBounds(dict[str, Bounds]):
-    """Bounds by variable name, read through a lookup."""
-
-    def __init__(self, lookup: Callable[[str], Value | None]) -> None:
-        super().__init__()
-        self._lookup = lookup
-
-    def get(self, name: str, default: Bounds = (-WIDE, WIDE)) -> Bounds:  # type: ignore[override]
-        found = self._lookup(name)
-        return found.bounds if found else default
-
-
-_WIDER = {"integer": "scalar", "window": "tensor", "window-parameter": "tensor"}  # what such an operand is as well
-
-
-def _require_addressable(t: ir.Type) -> None:
-    count = 1
-    for extent in t.shape if isinstance(t, ir.TensorType | ir.TileType) else ():
-        count *= max(1, abs(extent.value)) if isinstance(extent, ir.Int) else 1
-    if count >= 2**60:  # times the bits of an element
-        raise Refused("number-range", f"{count} elements are more than can be addressed")
-
-
-def _vec(items: list[str]) -> str:
-    return f"(vec-of {' '.join(items)})" if items else "(vec-empty)"
 
 
 def _nearest_ops(book: Rulebook, op: str, near: str) -> str:
