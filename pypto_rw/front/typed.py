@@ -20,13 +20,14 @@ from pypto_rw.front.names import assigned, fresh, reads
 from pypto_rw.front.replay import Replay
 from pypto_rw.front.resolve import kind, resolved
 from pypto_rw.front.scalar_types import Scalars
+from pypto_rw.front.typed_blocks import Blocks
 from pypto_rw.front.whole import whole_load, window
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine, Term
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.kinds import Key
 from pypto_rw.shaping.unit import Surroundings
-from pypto_rw.shaping.values import Refused, Value, kind_name, undefined
+from pypto_rw.shaping.values import Refused, Value, undefined
 
 _CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
@@ -109,7 +110,7 @@ class Typer:
                         self.poisoned.add(name)
                     self.values.setdefault(name, Value(inner.type or ir.OpaqueType("pl.UnknownType")))
 
-    def _spread(self, names: tuple[str, ...], values: tuple[ir.Expr, ...]) -> None:
+    def spread(self, names: tuple[str, ...], values: tuple[ir.Expr, ...]) -> None:
         """Names that stand for refused ones are no better: what is done with them follows from the earlier refusal."""
         if self.poisoned:
             for name, value in zip(names, values, strict=False):
@@ -131,11 +132,11 @@ class Typer:
                     out.append(replace(stmt, value=call))
                     self._learn(key, offsets, stmt, out[before:])
             case ir.For():
-                self.loop(stmt, out)
+                Blocks(self).loop(stmt, out)
             case ir.While():
-                self.while_loop(stmt, out)
+                Blocks(self).while_loop(stmt, out)
             case ir.If():
-                self.branch(stmt, out)
+                Blocks(self).branch(stmt, out)
             case ir.Return() | ir.Yield():
                 out.append(replace(stmt, values=tuple(self.expression(v, out, stmt.span) for v in stmt.values)))
             case _:
@@ -175,7 +176,7 @@ class Typer:
         if isinstance(value, ir.Name) and (found := self.values.get(value.id)) and kind(value, self.asker) != "scalar":
             t = completed(name, stmt.type, found.type)
             self.values[name] = replace(found, type=t)
-            self._spread(stmt.targets, (value,))
+            self.spread(stmt.targets, (value,))
             out.append(replace(stmt, type=t, value=value))
             return
         value, dtype = self.scalars.assigned(value, stmt.type)
@@ -432,100 +433,6 @@ class Typer:
         self.values[name] = self.asker.value(name, t, call)
         self._note_window(name, call, t)
         return t
-
-    # -------------------------------------------------------------------------------- regions
-
-    def loop(self, stmt: ir.For, out: list[ir.Stmt]) -> None:
-        bounds = tuple(self.expression(b, out, stmt.span) for b in stmt.bounds)
-        initial = tuple(self.expression(v, out, stmt.span) for v in stmt.initial)
-        dtype = next(
-            (b.dtype for b in bounds if isinstance(b, ir.Int) and b.dtype is not ir.DType.INDEX), ir.DType.INDEX
-        )
-        shaper = self.asker.shaper
-        first = shaper.bounds(bounds[0]) if len(bounds) > 1 else (0, 0)
-        last = shaper.bounds(bounds[0 if len(bounds) == 1 else 1])
-        self.values[stmt.variable] = Value(ir.ScalarType(dtype), bounds=(first[0], max(first[0], last[1] - 1)))
-        self._carried(stmt.carried, initial)
-        body = self._region(stmt.body, stmt.carried)
-        out.append(replace(stmt, bounds=bounds, initial=initial, body=tuple(body)))
-
-    def while_loop(self, stmt: ir.While, out: list[ir.Stmt]) -> None:
-        initial = tuple(self.expression(v, out, stmt.span) for v in stmt.initial)
-        self._carried(stmt.carried, initial)
-        needed: list[ir.Stmt] = []
-        condition = self.expression(stmt.condition, needed, stmt.span)
-        if needed:
-            raise Refused(
-                "nested-call",
-                "the condition of a loop cannot contain a call",
-                stmt.span,
-                "carry its value, and compute it at the end of the body",
-            )
-        body = self._region(stmt.body, stmt.carried)
-        out.append(replace(stmt, condition=condition, initial=initial, body=tuple(body)))
-
-    def _carried(self, names: tuple[str, ...], initial: tuple[ir.Expr, ...]) -> None:
-        self._spread(names, initial)
-        for name, value in zip(names, initial, strict=False):
-            found = self.values.get(value.id) if isinstance(value, ir.Name) else None
-            t = found.type if found is not None else ir.ScalarType(self.asker.shaper.dtype(value))
-            place = (name, name, name) if isinstance(t, ir.TileType) else None
-            self.values[name] = Value(t, place=place)
-
-    def _region(self, body: tuple[ir.Stmt, ...], carried: tuple[str, ...]) -> list[ir.Stmt]:
-        """A loop's body; its results have the types of what is carried."""
-        out = self.block(body)
-        last = out[-1] if out else None
-        if isinstance(last, ir.Yield):
-            self._spread(last.targets, tuple(map(ir.Name, carried)))
-            self._spread(last.targets, last.values)
-            types = [self.values[c].type for c in carried]
-            values = list(last.values)
-            for k, t in enumerate(types[: len(values)]):
-                if isinstance(t, ir.ScalarType):
-                    values[k] = self.scalars.converted(values[k], t.dtype)
-            for k, name in enumerate(last.targets):
-                t = types[k] if k < len(types) else ir.OpaqueType("pl.UnknownType")
-                self.values[name] = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
-            single = self.values[last.targets[0]].type if len(last.targets) == 1 else None
-            out[-1] = replace(last, values=tuple(values), type=single)
-        return out
-
-    def branch(self, stmt: ir.If, out: list[ir.Stmt]) -> None:
-        condition = self.expression(stmt.condition, out, stmt.span)
-        if self.asker.shaper.dtype(condition) is not ir.DType.BOOL:
-            found = self.asker.shaper.dtype(condition).value
-            from pypto_rw.wording import compared
-
-            told = f"a condition must be BOOL; got {found}"
-            raise Refused("condition-dtype", told, stmt.span, help=compared(stmt.condition))
-        bodies = [self.block(stmt.body), self.block(stmt.orelse or ())]
-        ends = [b[-1] if b and isinstance(b[-1], ir.Yield) else None for b in bodies]
-        for end in ends:
-            if end is not None:
-                self._spread(end.targets, end.values)
-        if ends[0] is not None and ends[1] is not None and len(ends[0].values) == len(ends[1].values):
-            types = [
-                self._merged(n, a, b) for n, a, b in zip(ends[0].targets, ends[0].values, ends[1].values, strict=False)
-            ]
-            for name, t in zip(ends[0].targets, types, strict=True):
-                self.values[name] = Value(t, place=(name, name, name) if isinstance(t, ir.TileType) else None)
-            single = types[0] if len(types) == 1 else None
-            bodies[0][-1] = replace(ends[0], type=single)
-            bodies[1][-1] = replace(ends[1], type=single)
-        orelse = tuple(bodies[1]) if stmt.orelse is not None else None
-        out.append(replace(stmt, condition=condition, body=tuple(bodies[0]), orelse=orelse))
-
-    def _merged(self, name: str, then: ir.Expr, other: ir.Expr) -> ir.Type:
-        """Type of an if's result: that of the first branch, which the second must agree with."""
-        types = []
-        for value in (then, other):
-            found = self.values.get(value.id) if isinstance(value, ir.Name) else None
-            types.append(found.type if found is not None else ir.ScalarType(self.asker.shaper.dtype(value)))
-        if type(types[0]) is not type(types[1]) or getattr(types[0], "dtype", None) != getattr(types[1], "dtype", None):
-            a, b = (f"{kind_name(t)} of {t.dtype.value}" if hasattr(t, "dtype") else kind_name(t) for t in types)
-            raise Refused("merge-type", f"{name} is {a} after one branch and {b} after the other")
-        return types[0]
 
 
 def _tile_cast(cast: ir.Cast) -> ir.Call:

@@ -1,17 +1,14 @@
 """The e-graph: rule files and shapes go in, code terms, deduced types and refusals come out.
 
-The only file that knows egglog. It is loaded when a shape is met that no earlier run has rewritten. Measured: parsing
-a large text from memory, `extract` and `let` take quadratic time, a file and one `PrintFunction` a table do not; to
-forget (`push`, `pop`) takes milliseconds, so a few shapes share it.
+It is loaded when a shape is met that no earlier run has rewritten. Measured: parsing a large text from memory,
+`extract` and `let` take quadratic time, a file and one `PrintFunction` a table do not; to forget (`push`, `pop`) takes
+milliseconds, so a few shapes share it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from pypto_rw.diagnostics import CompileError, InternalError
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting.bulk import Pattern, patterns
 from pypto_rw.rewriting.declared import SORTS, RuleFile
+from pypto_rw.rewriting.library import Decoder, bindings, file_of, quiet, told
 from pypto_rw.rewriting.rulebook import CORE, Rulebook
 from pypto_rw.rewriting.rulefile import rule_error
 
@@ -69,7 +67,7 @@ class EGraph:
         self._probes = 0
         self._patterns = 0
         self._settled = -1  # how many files were loaded when all rules had run without a shape
-        self._bindings = _bindings()
+        self._bindings = bindings()
         self._graph = self._bindings.EGraph()
         self._span = self._bindings.EgglogSpan(self._bindings.SrcFile("loader", "x"), 0, 1)
         self._loaded: set[str] = set()
@@ -102,7 +100,7 @@ class EGraph:
     def _asked(
         self, types: Sequence[str], shapes: Sequence[str]
     ) -> Iterator[tuple[Term | None, tuple[tuple[str, Term, str, str], ...], tuple[Term, ...]]]:
-        with _told():
+        with told():
             first = self._room(len(shapes), "question")
             self._give(types, shapes, "question", first)
             self._question()
@@ -147,7 +145,7 @@ class EGraph:
         watch, self.watch = self.watch, Watch()
         self._text("(push)")
         try:
-            with _told():
+            with told():
                 self._give(types, [shape], "question" if asked else "shape", self._count)
                 (self._question if asked else self._run)()
             yield self.watch.firings
@@ -193,7 +191,7 @@ class EGraph:
             self._saturate(ruleset, "facts" if ruleset == "deduce" else None)
 
     def _rewrite(self, types: Sequence[str], shapes: Sequence[str]) -> list[Derived]:
-        with _told():
+        with told():
             first = self._room(len(shapes), "shape")
             self._give(types, shapes, "shape", first)
             self._run()
@@ -243,7 +241,7 @@ class EGraph:
             self.load(other)
         self._declare(file)
         try:
-            with _quiet():
+            with quiet():
                 text = self._selection.text(file) if self._selection is not None else None
                 if self.watch is not None and self.watch.timed:
                     text = self._one_by_one(text or file.text)
@@ -295,7 +293,7 @@ class EGraph:
         """Facts by file: parsing a large text from memory is quadratic in egglog."""
         if not text:
             return
-        with _file(text, ".egg") as path:
+        with file_of(text, ".egg") as path:
             self._graph.run_program(self._bindings.Include(self._span, path))
 
     def _give(self, types: Sequence[str], shapes: Sequence[str], table: str, first: int) -> None:
@@ -317,7 +315,7 @@ class EGraph:
         self._patterns += 1
         name = f"given-{self._patterns}"
         self._text(pattern.program(name, table))
-        with _file(pattern.text, ".tsv") as path:
+        with file_of(pattern.text, ".tsv") as path:
             self._graph.run_program(self._bindings.Input(self._span, name, path))
         self._text(f"(run {name}-rows 1)")
 
@@ -391,7 +389,7 @@ class EGraph:
             return []  # to print even an empty table looks at all terms
         mode = b.DefaultPrintFunctionMode()
         printed = self._graph.run_program(b.PrintFunction(self._span, function, 10**9, None, mode))[0]
-        decode = _Decoder(b, printed.termdag)
+        decode = Decoder(b, printed.termdag)
         return [(decode(k), decode.whole(v)) for k, v in printed.terms]
 
     def _reports(self) -> list[tuple[Term, Any]]:
@@ -416,82 +414,8 @@ class EGraph:
         return {k[1]: v for k, v in self._rows(function)}
 
 
-class _Decoder:
-    """egglog's term graph as nested tuples; a constructor without arguments is a 1-tuple."""
-
-    def __init__(self, bindings: Any, dag: Any) -> None:
-        self._application, self._literal = bindings.TermApp, bindings.TermLit
-        self._dag = dag
-        self._seen: dict[Any, Any] = {}
-        self._open: set[Any] = set()  # terms that hold one that cannot be extracted
-
-    def __call__(self, term: Any) -> Any:
-        found = self._seen.get(term)
-        if found is None:
-            node = self._dag.get(term)
-            if isinstance(node, self._application):
-                found = (node.name, *map(self, node.args))
-                if self._open and not self._open.isdisjoint(node.args):
-                    self._open.add(term)
-            elif isinstance(node, self._literal):
-                found = getattr(node.value, "value", ())  # unit has no value
-            else:
-                found = ("Unextractable",)
-                self._open.add(term)
-            self._seen[term] = found
-        return found
-
-    def whole(self, term: Any) -> Any:
-        """The term, None where a part of it cannot be extracted."""
-        found = self(term)
-        return None if term in self._open else found
-
-
-@contextlib.contextmanager
-def _file(text: str, suffix: str) -> Iterator[str]:
-    """The path of a file with this text, for as long as it is needed."""
-    handle, path = tempfile.mkstemp(suffix=suffix)
-    try:
-        with os.fdopen(handle, "w") as out:
-            out.write(text)
-        yield path
-    finally:
-        os.unlink(path)
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """An error of egglog is a fault of the compiler."""
-    try:
-        yield
-    except CompileError:
-        raise
-    except BaseException as error:
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise
-        raise InternalError(f"the rules failed: {error}") from error
-
-
 def _quoted(text: str) -> str:
     return f'"{text}"'
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """A panic of the engine writes to the process's stderr before it becomes an exception; keep that away."""
-    try:
-        saved = os.dup(2)
-    except OSError:  # no stderr to protect
-        yield
-        return
-    sink = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(sink, 2)
-    try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(sink)
 
 
 def _heads(text: str) -> list[str]:
@@ -509,31 +433,3 @@ def _distinct(findings: Iterable[tuple[str, Term, str, str]]) -> Iterator[tuple[
 
 def _line(file: RuleFile, needle: str) -> int:
     return next((i for i, text in enumerate(file.text.splitlines(), 1) if needle in text), 1)
-
-
-def _bindings() -> Any:
-    """`egglog.bindings` without running `egglog/__init__` (11 ms instead of 190)."""
-    import importlib.machinery
-    import sys
-    import types
-
-    logging.getLogger("egglog.extract").setLevel(logging.CRITICAL)
-    loaded = sys.modules.get("egglog.bindings")
-    if loaded is not None:
-        return loaded
-    if "egglog" not in sys.modules:
-        spec = importlib.machinery.PathFinder.find_spec("egglog")
-        if spec is None or spec.submodule_search_locations is None:
-            raise InternalError("the package egglog is not installed")
-        stub = types.ModuleType("egglog")
-        stub.__path__ = list(spec.submodule_search_locations)
-        stub.__spec__ = spec
-        sys.modules["egglog"] = stub
-        try:
-            import egglog.bindings
-        finally:
-            del sys.modules["egglog"]  # a later `import egglog` still gets the real package
-        return sys.modules["egglog.bindings"]
-    import egglog.bindings
-
-    return egglog.bindings
