@@ -156,9 +156,9 @@ def _compiled(
         with paused(), _engine(options) as engine:
             task = Task(engine, options, source)
             done = ready(module, unit, task)
-            text, printed = lower_module(done.module, engine, options, source, unit=done.unit, marks=done.marks)
+            printed = lower_module(done.module, engine, options, source, unit=done.unit, marks=done.marks)
             found = assembler_warnings(
-                printed,
+                printed.functions,
                 engine,
                 target=options.target,
                 ptoas=options.ptoas,
@@ -169,7 +169,9 @@ def _compiled(
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
         shared = _shared_bytes(done.module, given, options, engine) if given else []
-        return Lowered(text, (*task.notes, *shared, *found), done.module, engine.rulebook)
+        warned = printed.notes if options.assembler_checks else ()
+        notes = (*task.notes, *warned, *shared, *found)
+        return Lowered(printed.text, notes, done.module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Examples in rule files: `;! example`, `;! prints`, `;! refuses`; run as tests. Format: rules/README.md."""
+"""Examples in rule files: `;! example`, `;! prints`, `;! warns`, `;! refuses`, run as tests. See rules/README.md."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pypto_rw.syntax import parse, write
 @dataclass(frozen=True, slots=True)
 class Example:
     """One example of a rule file. `refuses` is the expected code, `becomes` what stands for the statements before
-    memory is planned, else `prints` the expected lines."""
+    memory is planned, else `prints` the expected lines, and `warns` the codes of the warnings."""
 
     file: RuleFile
     line: int
@@ -31,6 +31,7 @@ class Example:
     prints: tuple[str, ...] = ()
     refuses: str | None = None
     becomes: tuple[str, ...] = ()
+    warns: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -54,6 +55,7 @@ def examples(file: RuleFile) -> Iterator[Example]:
     body: list[str] = []
     prints: list[str] = []
     becomes: list[str] = []
+    warns: list[str] = []
 
     def finished() -> Iterator[Example]:
         if head is None:
@@ -62,7 +64,7 @@ def examples(file: RuleFile) -> Iterator[Example]:
         if kind == "refuses":
             yield Example(file, line, words[:-1], tuple(body), refuses=words[-1] if words else "")
         else:
-            yield Example(file, line, words, tuple(body), tuple(prints), becomes=tuple(becomes))
+            yield Example(file, line, words, tuple(body), tuple(prints), becomes=tuple(becomes), warns=tuple(warns))
 
     for number, text in enumerate(file.text.splitlines(), 1):
         if not text.startswith(";!"):
@@ -71,8 +73,10 @@ def examples(file: RuleFile) -> Iterator[Example]:
         words = content.split()
         if words[:1] in (["example"], ["refuses"]) and not content.startswith("   "):
             yield from finished()
-            head, body, prints, becomes = (number, words[0], tuple(words[1:])), [], [], []
+            head, body, prints, becomes, warns = (number, words[0], tuple(words[1:])), [], [], [], []
             current = body
+        elif words[:1] == ["warns"] and not content.startswith("   "):
+            warns += words[1:]
         elif words == ["prints"]:
             current = prints
         elif words == ["becomes"]:
@@ -159,9 +163,10 @@ def _one(example: Example, runner: Runner, target: str) -> str:
     diagnostics: list[Diagnostic] = list(walker.diagnostics)
     lines: list[str] = []
     types: dict[str, str] = {}
+    warned: list[Diagnostic] = []
     if not diagnostics:
         try:
-            lines, types = print_walked(walker, walked, engine, options)
+            lines, types, warned = print_walked(walker, walked, engine, options)
         except CompileError as error:
             diagnostics += error.diagnostics
     if example.refuses is not None:
@@ -172,6 +177,9 @@ def _one(example: Example, runner: Runner, target: str) -> str:
         return ""
     if diagnostics:
         return "is refused: " + "; ".join(f"{d.code}: {d.message}" for d in diagnostics)
+    if sorted({d.code for d in warned}) != sorted(example.warns):
+        told = "; ".join(f"{d.code}: {d.message}" for d in warned) or "does not warn"
+        return f"should warn of {', '.join(example.warns) or 'nothing'}, but {told}"
     printed = [line.strip() for text in lines if "= pto.alloc_tile" not in text for line in text.split("\n")]
     expected = [re.sub(r"<(\w+)>", lambda m: types.get(f"%{m[1]}", m[0]), text) for text in example.prints]
     if printed != expected:

@@ -1,7 +1,8 @@
 """What every diagnostic code means: the written pages, and for the checks of rule files pages made of the rules.
 
-A rule `(refuse op "tile.load/space" x "message" "way out")` gives the page of `space` its line and its way out, the
-file's `;! refuses space` the text that is reported, and the `;! example` most like it the one that is not."""
+A rule `(refuse op "tile.load/space" x "message" "way out")`, or one with `remark`, gives the page of `space` its line
+and its way out, the file's `;! refuses space` (`;! warns space`) the text that is reported, and the `;! example` most
+like it the one that is not."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ from pypto_rw.records import dataclass
 from pypto_rw.rewriting.declared import RuleFile
 from pypto_rw.rewriting.rulebook import Rulebook
 
-_REFUSE = re.compile(r'\(refuse\s+[\w-]+\s+"([^"]+)"\s+')
+_REFUSE = re.compile(r'\((?:refuse|remark)\s+[\w-]+\s+"([^"]+)"\s+')
 _TOKEN = re.compile(r'\s*(?:;[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[()]|[^\s()"]+)')
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule that refuses: where it stands, what it says and the way out, with … for what it computes."""
+    """A rule that refuses or warns: where it stands, what it says and the way out, with … for what it computes."""
 
     file: RuleFile
     rule: str
@@ -55,7 +56,7 @@ class Pages:
         self._checks: dict[str, list[Check]] = {}
         for name in rulebook.names():
             file = rulebook.file(name)
-            if file is not None and "(refuse " in file.text:
+            if file is not None and _REFUSE.search(file.text):
                 for check in checks(file):
                     self._checks.setdefault(check.code, []).append(check)
 
@@ -105,21 +106,23 @@ class Pages:
             if file is None or f" {code}\n" not in file.text:
                 continue
             found = list(examples(file))
-            refused = next((e for e in found if e.refuses == code), None)
-            if refused is not None:
-                good = [e for e in found if e.refuses is None] or self._good
-                return refused, max(good, key=lambda e: _alike(refused, e))
+            told = next((e for e in found if code in (e.refuses, *e.warns)), None)
+            if told is not None:
+                good = [e for e in found if e.refuses is None and not e.warns] or self._good
+                return told, max(good, key=lambda e: _alike(told, e))
         return None
 
     @cached_property
     def _good(self) -> list[Example]:
         """Every example that is accepted."""
         files = map(self._rulebook.file, self._rulebook.names())
-        return [e for f in files if f is not None for e in examples(f) if e.refuses is None and not e.becomes]
+        return [
+            e for f in files if f is not None for e in examples(f) if e.refuses is None and not (e.becomes or e.warns)
+        ]
 
 
 def checks(file: RuleFile) -> Iterator[Check]:
-    """Every `refuse` of a rule file, in order."""
+    """Every `refuse` and `remark` of a rule file, in order."""
     for m in _REFUSE.finditer(file.text):
         at = m.end()
         _, at = _term(file.text, at)

@@ -131,6 +131,14 @@ def _shown(files: Sequence[RuleFile], runs: Sequence[FileRun], elsewhere: frozen
 
 def _dead(path: str, rule: ruletext.Rule) -> Finding:
     code = rule.name.rsplit("/", 1)[-1]
+    if rule.ruleset == "check" and "(remark " in rule.form.text:
+        return Finding(
+            path,
+            rule.line,
+            "no-warning-example",
+            f"the check {rule.name!r} warns of no example",
+            f"add an example of it: ;! warns {code}",
+        )
     if rule.ruleset == "check" and "(refuse " in rule.form.text:
         return Finding(
             path,

@@ -157,7 +157,7 @@ def _refusals(file: RuleFile) -> list[str]:
     for rule in ruletext.rules(file.text):
         actions = rule.form.parts[2].parts if rule.form.head == "rule" else ()
         for action in actions:
-            if action.head == "refuse" and len(action.parts) > 5:
+            if action.head in ("refuse", "remark") and len(action.parts) > 5:
                 message, way = (_said(part.text) for part in action.parts[4:6])
                 rows.append(f"| `{rule.name.rsplit('/', 1)[-1]}` | {_cell(message)} | {_cell(way)} |")
     return (

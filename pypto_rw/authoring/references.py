@@ -86,7 +86,7 @@ def _below(node: Node) -> Iterator[Node]:
 
 def _refusals(file: RuleFile, rule: Rule) -> Iterator[Told]:
     for action in rule.form.parts[2] if rule.form.head == "rule" else ():
-        if action.head != "refuse" or len(action.parts) < 3:
+        if action.head not in ("refuse", "remark") or len(action.parts) < 3:
             continue
         line = ruletext.line_of(file.text, action.start)
         said = action.parts[2].text.strip('"')

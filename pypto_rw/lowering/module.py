@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pypto_rw import ir, kept
 from pypto_rw.checks import unit_findings
-from pypto_rw.diagnostics import CompileError, Diagnostic, Span
+from pypto_rw.diagnostics import CompileError, Diagnostic, Severity, Span
 from pypto_rw.lowering.nodes import Branch, Declare, Do, Loop, Node, Same, Walked, WhileLoop
 from pypto_rw.lowering.printed import PrintedFunction
 from pypto_rw.lowering.printer import DEVICE, Printer
 from pypto_rw.lowering.walk import Walker
+from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.shaping.operands import Instance, Operand
 from pypto_rw.shaping.unit import Surroundings, surroundings_in, windows_and_contexts
@@ -33,7 +34,7 @@ def lower_module(
     *,
     unit: tuple[ir.Function, ...] | None = None,
     marks: bool = False,
-) -> tuple[str, list[PrintedFunction]]:
+) -> Printed:
     """MLIR text of every function of `module`, in name order, and the instructions it is made of.
 
     Raises CompileError with every refusal. `unit`: all functions that are compiled together, where `module` has only
@@ -109,18 +110,29 @@ def lower_module(
     diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
+    warned = {n.function for n in templates.notes}
     for f, w, params in zip(walked, walkers, parameters, strict=True):
         printer = Printer(f, params, options)
         lines = printer.print()
         kernel = DEVICE[f.function.kind or ""]
         seen = PrintedFunction(f.function.name, kernel, printer.emitter.distinct, [] if options.addresses else lines)
         text = texts[f.function.name] = FunctionText(lines, seen, w.declared)
-        again.put(f.function, text)
-    return _joined([texts[f.name] for f in functions], options)
+        if f.function.name not in warned:
+            again.put(f.function, text)
+    every = [texts[f.name] for f in functions]
+    return Printed(_joined(every, options), [t.printed for t in every], templates.notes)
 
 
-def _joined(texts: list[FunctionText], options: Options) -> tuple[str, list[PrintedFunction]]:
-    """The text of a module, and its instructions."""
+class Printed(NamedTuple):
+    """The text of a module, its instructions, and warnings of the rules."""
+
+    text: str
+    functions: list[PrintedFunction]
+    notes: list[Diagnostic]
+
+
+def _joined(texts: list[FunctionText], options: Options) -> str:
+    """The text of a module."""
     declared = {name: type_ for t in texts for name, type_ in t.declared.items()}
     lines = [f'module attributes {{pto.target_arch = "{options.target}"}} {{']
     for text in texts:
@@ -129,7 +141,7 @@ def _joined(texts: list[FunctionText], options: Options) -> tuple[str, list[Prin
     lines.append("}")
     if options.inspection is not None:
         options.inspection.lines = lines
-    return "\n".join(lines) + "\n", [t.printed for t in texts]
+    return "\n".join(lines) + "\n"
 
 
 class FunctionText(NamedTuple):
@@ -226,8 +238,10 @@ def _parameter_views(walker: Walker, diagnostics: list[Diagnostic]) -> list[Inst
     return views
 
 
-def print_walked(walker: Walker, walked: Walked, engine: Engine, options: Options) -> tuple[list[str], dict[str, str]]:
-    """Lines of one function's statements and the types printed for its values; for a rule's example."""
+def print_walked(
+    walker: Walker, walked: Walked, engine: Engine, options: Options
+) -> tuple[list[str], dict[str, str], list[Diagnostic]]:
+    """Lines of one function's statements, the types printed for its values, and warnings; for a rule's example."""
     params = [walker.shaper.parameter(p) for p in walked.function.params if isinstance(p.type, ir.TensorType)]
     given = [
         walker.shaper.alloc(p.name, walker.values[p.name])
@@ -242,7 +256,7 @@ def print_walked(walker: Walker, walked: Walked, engine: Engine, options: Option
     if refused := list(templates.finish(options.filename)):
         raise CompileError(refused)
     printer = Printer(walked, params, options)
-    return printer.statements(given), printer.emitter.types
+    return printer.statements(given), printer.emitter.types, templates.notes
 
 
 class _Templates:
@@ -251,14 +265,15 @@ class _Templates:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.wanted: list[tuple[Instance, Span, str]] = []
+        self.notes: list[Diagnostic] = []
 
     def want(self, instance: Instance, span: Span, function: str) -> None:
         if instance.plain:
-            if instance.template is None:  # else it was repeated: the rules have said all
+            if instance.template is None or instance.template.remarks:  # else it was repeated: the rules have said all
                 self.wanted.append((instance, span, function))
             return
         for nested in _nested(instance):
-            if nested.template is None:
+            if nested.template is None or nested.template.remarks:
                 self.wanted.append((nested, span, function))
 
     def finish(self, filename: str) -> Iterator[Diagnostic]:
@@ -267,15 +282,7 @@ class _Templates:
             shape = instance.shape
             result = self.engine.result(shape)
             for f in result.findings:
-                yield Diagnostic(
-                    f.rule.rsplit("/", 1)[-1],
-                    _subject(instance) + f.message,
-                    span,
-                    f.help,
-                    self.engine.rule_place(f.rule),
-                    filename=filename,
-                    function=function,
-                )
+                yield self._told(f.rule, _subject(instance) + f.message, f.help, span, filename, function)
             if result.findings:
                 continue
             if result.template is None:
@@ -290,7 +297,14 @@ class _Templates:
                     function=function,
                 )
                 continue
+            for rule, _, message, help in result.template.remarks:
+                told = self._told(rule, message, help, span, filename, function)
+                self.notes.append(replace(told, severity=Severity.warning))
             instance.template = result.template
+
+    def _told(self, rule: str, message: str, help: str, span: Span, filename: str, function: str) -> Diagnostic:
+        place = self.engine.rule_place(rule)
+        return Diagnostic(rule.rsplit("/", 1)[-1], message, span, help, place, filename=filename, function=function)
 
 
 def _way_to_a_lowering(engine: Engine, shape: str) -> str:

@@ -37,11 +37,12 @@ _TYPE = re.compile(r"\(ty (\d+)\)")
 class Derived:
     """What the rules derive for one shape; `code` None: no rule lowers it.
 
-    `findings` holds (rule, operand term, message, help) of every refusal, sorted."""
+    `findings` holds (rule, operand term, message, help) of every refusal, sorted, `remarks` the same of warnings."""
 
     code: Term | None
     deduced: Term | None
     findings: tuple[tuple[str, Term, str, str], ...]
+    remarks: tuple[tuple[str, Term, str, str], ...] = ()
 
 
 class EGraph:
@@ -105,7 +106,7 @@ class EGraph:
             self._give(types, shapes, "question", first)
             self._question()
             deduced = self._table("deduced-of")
-            findings = self._findings()
+            findings = self._findings("report")
             legal: dict[int, list[Term]] = {}
             for (_, k, term), _ in self._rows("legal-of"):
                 legal.setdefault(k, []).append(term)
@@ -197,12 +198,13 @@ class EGraph:
             self._run()
             code = self._table("out")
             deduced = self._table("deduced-of")
-            findings = self._findings()
+            findings, remarks = self._findings("report"), self._findings("remarked")
         return [
             Derived(
                 code.get(k),
                 deduced.get(k),
                 tuple(_distinct(findings.get(k, ()))),
+                tuple(_distinct(remarks.get(k, ()))),
             )
             for k in range(first, first + len(shapes))
         ]
@@ -392,9 +394,9 @@ class EGraph:
         decode = Decoder(b, printed.termdag)
         return [(decode(k), decode.whole(v)) for k, v in printed.terms]
 
-    def _reports(self) -> list[tuple[Term, Any]]:
-        """What the checks refuse. CompileError for one whose name is no rule's."""
-        rows = self._rows("report")
+    def _reports(self, table: str) -> list[tuple[Term, Any]]:
+        """What the checks say. CompileError for something whose name is no rule's."""
+        rows = self._rows(table)
         for name in dict.fromkeys(key[2] for key, _ in rows):
             files = [f for n in sorted(self._loaded) if (f := self.rulebook.file(n)) is not None]
             if not any(name in f.rule_lines for f in files):
@@ -403,10 +405,10 @@ class EGraph:
                 raise unnamed_refusal(name, files, self.rulebook.folders[0])
         return rows
 
-    def _findings(self) -> dict[int, list[tuple[str, Term, str, str]]]:
-        """What the checks refuse, by number."""
+    def _findings(self, table: str) -> dict[int, list[tuple[str, Term, str, str]]]:
+        """What the checks say, by number."""
         findings: dict[int, list[tuple[str, Term, str, str]]] = {}
-        for (_, k, *finding), _ in self._reports():
+        for (_, k, *finding), _ in self._reports(table):
             findings.setdefault(k, []).append((*finding,))
         return findings
 

@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What the rules say of one shape. `template` None: no rule lowers it."""
+    """What the rules say of one shape. `template` None: no rule lowers it; its `remarks` are warnings."""
 
     template: Template | None
     deduced: Term | None
@@ -150,10 +150,12 @@ class Engine:
         forms = self.rulebook.forms
         for s, derived in zip(new, graph.rewrite(self._type_texts, new), strict=True):
             template = compile_code(derived.code, forms) if derived.code is not None and not derived.findings else None
+            if template is not None:
+                template.remarks = derived.remarks
             result = Rewritten(template, derived.deduced, tuple(Finding(*f) for f in derived.findings))
             self._results[s] = result
             if self._shelf is not None:
-                steps = None if template is None else (template.steps, template.slots)
+                steps = None if template is None else (template.steps, template.slots, template.remarks)
                 self._shelf.put(self._owner(s), self._spelled(s), (steps, derived.deduced, derived.findings))
 
     def _load_known(self, graph: EGraph) -> None:

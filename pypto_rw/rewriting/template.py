@@ -27,6 +27,7 @@ class Template:
 
     steps: tuple[Any, ...]
     slots: int
+    remarks: tuple[tuple[str, Any, str, str], ...] = ()  # warnings: rule, operand, message, way out
     used: int = field(default=0, compare=False)  # how often it was printed step by step
     ready: Any = field(default=None, compare=False)  # what prints it without looking at the steps
 
