@@ -22,8 +22,8 @@ class K:
 """  # noqa: E501
 ROWS = "tile.add: the result has 32 valid rows, the second operand has 1; the device reads the others all the same"
 REPEAT = (
-    "repeat a row with pl.col_expand_add(tile, row) and its like, fill what is not valid with pl.fillpad, or narrow the "
-    "result"
+    "repeat a row with pl.col_expand_add(tile, row) and its like, fill what is not valid with pl.fillpad, or narrow "
+    "the result"
 )
 TOLD = [
     (9, 13, "valid-rows", ROWS, REPEAT),
