@@ -7,7 +7,7 @@ above it, what the body asked for: constants, tensor views, hoisted handles. Sou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypto_rw import ir, kept
 from pypto_rw.checks import unit_findings
@@ -297,6 +297,16 @@ class _Templates:
                     function=function,
                 )
                 continue
+            if instance.result is None and _names_a_result(result.template.steps):
+                yield Diagnostic(
+                    "unused-result",
+                    f"{self.engine.op(shape)} makes a value, which this statement does not name",
+                    span,
+                    "assign it to a variable, or remove the statement",
+                    filename=filename,
+                    function=function,
+                )
+                continue
             for rule, _, message, help in result.template.remarks:
                 told = self._told(rule, message, help, span, filename, function)
                 self.notes.append(replace(told, severity=Severity.warning))
@@ -305,6 +315,11 @@ class _Templates:
     def _told(self, rule: str, message: str, help: str, span: Span, filename: str, function: str) -> Diagnostic:
         place = self.engine.rule_place(rule)
         return Diagnostic(rule.rsplit("/", 1)[-1], message, span, help, place, filename=filename, function=function)
+
+
+def _names_a_result(steps: tuple[Any, ...]) -> bool:
+    """Whether a part of a template stands for the result that a statement does not have."""
+    return any(type(s) is tuple and (s == ("none",) or _names_a_result(s)) for s in steps)
 
 
 def _way_to_a_lowering(engine: Engine, shape: str) -> str:

@@ -106,6 +106,9 @@ class Walker:
                     self.diagnostics.append(refused.diagnostic(p.span, self.filename, self.function.name))
         if not self.addresses:
             self.diagnostics += self.tiles.make_regions(self.filename)
+        returns = [s for s in ir.statements(self.function.body) if isinstance(s, ir.Return)]
+        if len(returns) > 1 or (returns and returns[0] is not self.function.body[-1]):
+            self._early_returns()
         body = self.block(self.function.body)
         self.hidden |= self.shaper.hidden
         return Walked(
@@ -118,6 +121,18 @@ class Walker:
             self.tiles.placed_regions(),
             self.unviewed,
         )
+
+    def _early_returns(self) -> None:
+        from pypto_rw.lowering.returns import early  # few kernels return in more than one place
+
+        for stmt in early(self.function.body):
+            refused = Refused(
+                "jump",
+                "return has no instruction: what follows it in the function would run all the same",
+                stmt.span,
+                "put what follows into the else of its if, or remove it",
+            )
+            self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
 
     def _contexts(self) -> None:
         if windows_and_contexts(self.function) == ([], []):
