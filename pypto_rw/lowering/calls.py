@@ -87,7 +87,13 @@ class Calls:
             self._materialised(arguments.get(trait[0]))
         self._note_store(signature, arguments, name)
         self._use_types(value)
+        if self.updates(signature, value) and name is not None and shares is not None:
+            self.walker.updates[name] = shares
         out.append(Do(instance, alloc, span, call.span or span, shares))
+
+    def updates(self, signature: Signature, value: Value | None) -> bool:
+        """Whether a result that has an operand's handle leaves it otherwise than it was."""
+        return value is not None and isinstance(value.type, ir.TileType) and signature.trait("marks") is None
 
     def _materialised(self, expr: ir.Expr | None) -> None:
         """A window that the op copied into its own allocation is an ordinary tile from here on."""

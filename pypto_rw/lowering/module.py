@@ -110,7 +110,8 @@ def lower_module(
     diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
-    warned = {n.function for n in templates.notes}
+    notes = [*templates.notes, *(n for f in walked for n in _overwritten(f, engine, options))]
+    warned = {n.function for n in notes}
     for f, w, params in zip(walked, walkers, parameters, strict=True):
         printer = Printer(f, params, options)
         lines = printer.print()
@@ -120,7 +121,25 @@ def lower_module(
         if f.function.name not in warned:
             again.put(f.function, text)
     every = [texts[f.name] for f in functions]
-    return Printed(_joined(every, options), [t.printed for t in every], templates.notes)
+    return Printed(_joined(every, options), [t.printed for t in every], notes)
+
+
+def _overwritten(walked: Walked, engine: Engine, options: Options) -> Iterator[Diagnostic]:
+    """Warnings of tiles that are read after an op has updated them in place."""
+    if not walked.updates:
+        return
+    from pypto_rw.lowering.inplace import updates  # few kernels have such an op
+
+    for tile, result, span, line in updates(walked.function.body, walked.updates):
+        yield Diagnostic(
+            "overwritten-operand",
+            f"{result} is made of {tile} in place, so {tile} is {result} where line {line} reads it",
+            span,
+            f"read {result} there, or make it of a tile that is not read again",
+            severity=Severity.warning,
+            filename=options.filename,
+            function=walked.function.name,
+        )
 
 
 class Printed(NamedTuple):

@@ -72,6 +72,7 @@ class Walker:
         self.used: set[str] = set()
         self.hidden: set[str] = set()
         self.refused: set[str] = set()  # names of refused statements
+        self.updates: dict[str, str] = {}  # results that update a tile in place, and that tile
         self.declared: dict[str, str] = {}  # functions that the text calls, with their types
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
@@ -120,6 +121,7 @@ class Walker:
             self.hidden,
             self.tiles.placed_regions(),
             self.unviewed,
+            self.updates,
         )
 
     def _early_returns(self) -> None:
