@@ -65,9 +65,13 @@ class Calls:
             return
         value, shares = self._result(call, signature, arguments, name, written)
         self._spaces(call, signature, arguments)
-        if self.addresses and signature.trait("makes") is not None and call.args:
-            what = call.args[0].id if isinstance(call.args[0], ir.Name) else "it"
-            self.walker.require_fixed(self.walker.operand_value(call.args[0]), f"{call.callee}: {what}", call.span)
+        if signature.trait("makes") is not None and call.args:
+            what = f"{call.callee}: {call.args[0].id if isinstance(call.args[0], ir.Name) else 'it'}"
+            source = self.walker.operand_value(call.args[0])
+            if self.addresses:
+                self.walker.require_fixed(source, what, call.span)
+            else:  # a handle of its own says where it begins, but not how far its rows are apart
+                self.walker.require_whole_rows(source, what, call.span)
         if shares is None and value is not None:
             self._in_its_buffer(call, signature, arguments, value)
         instance = self.shaper.call(call, signature, value, name, arguments)

@@ -294,7 +294,12 @@ class Walker:
                 span,
                 _EXTRACT,
             )
-        if self.addresses and value is not None and strided(value):
+        if self.addresses:
+            self.require_whole_rows(value, what, span)
+
+    def require_whole_rows(self, value: Value | None, what: str, span: Span) -> None:
+        """Refused: a window of some columns, where its rows are taken to follow one another."""
+        if value is not None and strided(value):
             raise Refused(
                 "view-of-window",
                 f"{what} is a window of some columns of its tile, and it is read as if its rows followed one another",
