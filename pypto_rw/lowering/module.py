@@ -189,14 +189,15 @@ class _Again:
 
     def get(self, function: ir.Function) -> FunctionText | None:
         """The text of a function, if it was printed as it would be now."""
-        made = kept.made(function) if self._on else None
-        return made.get(self._key(function)) if made is not None else None
+        if not self._on or not kept.is_kept(function):
+            return None
+        text: FunctionText | None = kept.known(function, self._key(function))
+        return text
 
     def put(self, function: ir.Function, text: FunctionText) -> None:
         """Note the text of a function that is kept."""
-        made = kept.made(function) if self._on else None
-        if made is not None:
-            made[self._key(function)] = text
+        if self._on and kept.is_kept(function):
+            kept.note(function, self._key(function), text)
 
 
 def _checked_windows(
