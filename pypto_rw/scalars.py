@@ -142,6 +142,8 @@ def _binary(op: str, a: Bounds, b: Bounds) -> Bounds:
         return a[0] // b[0], a[1] // b[0] if a[1] < WIDE else WIDE
     if op == "%" and b[0] == b[1] > 0 and a[0] >= 0:
         return 0, min(a[1], b[0] - 1)
+    if op == "%" and b[0] == b[1] > 0 and a[0] > -WIDE:  # at run time it has the sign of the left side
+        return max(a[0], 1 - b[0]), min(max(a[1], 0), b[0] - 1)
     return _ANY
 
 

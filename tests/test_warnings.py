@@ -126,3 +126,51 @@ def test_a_tile_that_is_read_after_its_update(body: str, told: list[tuple[int, s
 @pytest.mark.parametrize("body", KEPT.values(), ids=list(KEPT))
 def test_a_tile_that_is_not_read_after_its_update(body: str) -> None:
     assert lower(HEAD + indent(body, " " * 8)).diagnostics == ()
+
+
+SLOTS = {
+    "beyond": ("i", "the slot i of ring may be 7: it has 2 slots, numbered from 0", "write i % 2"),
+    "a remainder beyond": (
+        "i % 3",
+        "the slot i % 3 of ring may be 2: it has 2 slots, numbered from 0",
+        "write (i % 3) % 2",
+    ),
+    "a remainder below": (
+        "(i - 1) % 2",
+        "the slot (i - 1) % 2 of ring may be -1: it has 2 slots, numbered from 0",
+        "a remainder has the sign of its left side at run time: add the number of slots to that first",
+    ),
+    "below": ("i - 7", "the slot i - 7 of ring may be -7: it has 2 slots, numbered from 0", "count from 0"),
+}
+RING = """        for i in pl.range(8):
+            u: pl.Tile[[16, 64], pl.FP32, pl.MemRef("ring", slots=2)[{}], pl.Mem.Vec] = pl.load(x, [0, 0], [16, 64])
+            pl.store(u, [0, 0], y)
+"""
+
+
+@pytest.mark.parametrize("planner", ["pypto", "ptoas"])
+@pytest.mark.parametrize(("slot", "message", "way_out"), SLOTS.values(), ids=list(SLOTS))
+def test_a_slot_that_may_not_be_there(slot: str, message: str, way_out: str, planner: str) -> None:
+    for _ in range(3):
+        done = lower(HEAD + RING.format(slot), planner=planner)
+        told = [(d.code, d.severity, d.span.line, d.message, d.help) for d in done.diagnostics]
+        assert told == [("slot-range", Severity.warning, 10, message, way_out)]
+
+
+@pytest.mark.parametrize("slot", ["i % 2", "(i + 1) % 2", "n % 2", "n", "i // 4", "0"])
+def test_a_slot_that_is_there_or_not_known(slot: str) -> None:
+    assert lower(HEAD + RING.format(slot)).diagnostics == ()
+
+
+def test_a_tile_of_the_other_core() -> None:
+    for _ in range(3):
+        done = lower(HEAD.replace("InCore", "AIC") + "        pl.store(d, [0, 0], y)\n")
+        assert [(d.code, d.severity, d.span.line, d.message, d.help) for d in done.diagnostics] == [
+            (
+                "wrong-core",
+                Severity.warning,
+                7,
+                "t is in Vec, which AIC kernels do not have",
+                "write type=pl.FunctionType.AIV, or InCore: such a kernel runs on the core that its tiles need",
+            )
+        ]

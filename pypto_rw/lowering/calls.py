@@ -13,7 +13,7 @@ from pypto_rw.layout import effective_view
 from pypto_rw.lowering.nodes import Declare, Do, Node
 from pypto_rw.records import replace
 from pypto_rw.rewriting.declared import Signature
-from pypto_rw.scalars import names_in
+from pypto_rw.scalars import WIDE, names_in
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.typing import type_of
 from pypto_rw.shaping.unit import contexts_of
@@ -94,6 +94,29 @@ class Calls:
         if self.updates(signature, value) and name is not None and shares is not None:
             self.walker.updates[name] = shares
         out.append(Do(instance, alloc, span, call.span or span, shares))
+
+    def _within_its_slots(self, memref: ir.MemRef, call: ir.Call) -> None:
+        """Warns of a slot that may be one that the allocation does not have."""
+        slot = self.shaper.resolved(memref.slot) if memref.slot is not None else None
+        if memref.slots is None or slot is None or isinstance(slot, ir.Int):
+            return
+        low, high = self.shaper.bounds(slot)
+        outside = low if -WIDE < low < 0 else high if memref.slots <= high < WIDE else None
+        if outside is None:
+            return
+        from pypto_rw.syntax import expression_text  # only the warning spells it
+
+        text = expression_text(slot)
+        self.walker.warn(
+            "slot-range",
+            f"the slot {text} of {memref.base} may be {outside}: it has {memref.slots} slots, numbered from 0",
+            call.span,
+            f"write {text if isinstance(slot, ir.Name) else f'({text})'} % {memref.slots}"
+            if outside > 0
+            else "a remainder has the sign of its left side at run time: add the number of slots to that first"
+            if isinstance(slot, ir.Binary) and slot.op == "%"
+            else "count from 0",
+        )
 
     def updates(self, signature: Signature, value: Value | None) -> bool:
         """Whether a result that has an operand's handle leaves it otherwise than it was."""
@@ -222,6 +245,7 @@ class Calls:
         value = Value(written)
         if isinstance(written, ir.TileType) and written.memref is not None:
             value = self.tiles.of(name, written)
+            self._within_its_slots(written.memref, call)
         if (trait := signature.trait("in-place")) and (source := self.walker.operand_value(arguments.get(trait[0]))):
             taken = trait[1]
             operand = arguments[trait[0]]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypto_rw import ir, kept
 from pypto_rw.checks import unit_findings
+from pypto_rw.checks.cores import on_another_core
 from pypto_rw.diagnostics import CompileError, Diagnostic, Severity, Span
 from pypto_rw.lowering.nodes import Branch, Declare, Do, Loop, Node, Same, Walked, WhileLoop
 from pypto_rw.lowering.printed import PrintedFunction
@@ -110,7 +111,11 @@ def lower_module(
     diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
-    notes = [*templates.notes, *(n for f in walked for n in _overwritten(f, engine, options))]
+    notes = [*templates.notes]
+    for w, f in zip(walkers, walked, strict=True):
+        notes += (*w.notes, *_overwritten(f, options))
+        if (elsewhere := on_another_core(f.function, options.filename)) is not None:
+            notes.append(elsewhere)
     warned = {n.function for n in notes}
     for f, w, params in zip(walked, walkers, parameters, strict=True):
         printer = Printer(f, params, options)
@@ -124,7 +129,7 @@ def lower_module(
     return Printed(_joined(every, options), [t.printed for t in every], notes)
 
 
-def _overwritten(walked: Walked, engine: Engine, options: Options) -> Iterator[Diagnostic]:
+def _overwritten(walked: Walked, options: Options) -> Iterator[Diagnostic]:
     """Warnings of tiles that are read after an op has updated them in place."""
     if not walked.updates:
         return

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from pypto_rw import ir
-from pypto_rw.diagnostics import Diagnostic, Span
+from pypto_rw.diagnostics import Diagnostic, Severity, Span
 from pypto_rw.layout import effective_view
 from pypto_rw.lowering import allocations
 from pypto_rw.lowering.calls import Calls
@@ -40,7 +40,7 @@ _READ_NOTHING = (ir.Int, ir.Symbol)
 
 
 class Walker:
-    """Walks one function; `diagnostics` collects every refusal.
+    """Walks one function; `diagnostics` collects every refusal, `notes` the warnings.
 
     `place` gives a tile whose type was deduced its memory; `marks` adds the fences and cache marks that stores into
     windows, remote stores and waits need."""
@@ -61,6 +61,7 @@ class Walker:
         self.engine, self.function, self.addresses, self.filename = engine, function, addresses, filename
         self.values = Scoped()
         self.diagnostics: list[Diagnostic] = []
+        self.notes: list[Diagnostic] = []
         self.shaper = Shaper(
             engine, self.values.get, addresses=addresses, surroundings=surroundings or Surroundings(function)
         )
@@ -122,6 +123,13 @@ class Walker:
             self.tiles.placed_regions(),
             self.unviewed,
             self.updates,
+        )
+
+    def warn(self, code: str, message: str, span: Span, help: str) -> None:
+        """Note what is lowered all the same."""
+        severity, name = Severity.warning, self.function.name
+        self.notes.append(
+            Diagnostic(code, message, span, help, severity=severity, filename=self.filename, function=name)
         )
 
     def _early_returns(self) -> None:
