@@ -1,4 +1,4 @@
-"""Scalar expressions: their names, their dtype, their canonical form, and bounds that always hold.
+"""Scalar expressions: their names, their dtype and its width, their canonical form, and bounds that always hold.
 
 Sources: control-and-scalars.md §6.7 (dtypes)."""
 
@@ -42,7 +42,16 @@ _INTEGER_WIDTH = {
     **{d: int("".join(c for c in d.value if c.isdigit())) for d in DType if "INT" in d.value},
 }
 _FLOAT_WIDTH = {DType.FP32: 32, DType.FP16: 16, DType.BF16: 16}
+_ODD_BITS = {DType.BOOL: 8, DType.INDEX: 64, DType.TASK_ID: 64}
 WIDE = 1 << 62  # beyond every extent; keeps bounds inside 64 bits
+
+
+def bits(dtype: DType) -> int:
+    """Bits of one element in memory."""
+    if dtype in _ODD_BITS:
+        return _ODD_BITS[dtype]
+    digits = dtype.value.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return int(digits.split("E")[0])
 
 
 def promoted(a: DType, b: DType) -> DType:

@@ -6,6 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from pypto_rw import CompileError, check, lower
+from pypto_rw.diagnostics import Severity
 from tests.shorthand import function, kernel, program, refusal
 
 ZERO = "pl.const(0, pl.INT32)"
@@ -91,6 +92,117 @@ def test_peers_that_agree() -> None:
 @pytest.mark.parametrize(("peer", "name"), [("talker", "ring"), ("taker", "wing"), ("maker", "ring")])
 def test_refused_peer(peer: str, name: str, snapshot: SnapshotAssertion) -> None:
     assert refusal(program(maker(peer, name), taker(RIGHT)), "a5") == snapshot
+
+
+def warned(*functions: str, target: str = "a5") -> list[tuple[str, str, str]]:
+    """Codes, messages and ways out of what is only warned of."""
+    found = lower(program(*functions), target=target).diagnostics
+    assert {d.severity for d in found} <= {Severity.warning}
+    return [(d.code, d.message, d.help) for d in found]
+
+
+def test_tiles_larger_than_their_slots() -> None:
+    small = [f.replace("slot_size=1024", "slot_size=512") for f in (maker(), taker(RIGHT))]
+    message = "the tile takes 1024 bytes, but a slot of its pipe has 512: the rest lies in the next one"
+    help = "open the pipe on both sides with slot_size=1024 at least"
+    assert warned(*small) == [
+        ("slot-size", f"tile.tpush_to_aiv: {message}", help),
+        ("slot-size", f"tile.tpop_from_aic: {message}", help),
+    ]
+    large = [f.replace("slot_size=1024", "slot_size=1056, slot_num=2") for f in (maker(), taker(RIGHT))]
+    assert warned(*large) == []
+
+
+@pytest.mark.parametrize(
+    ("slots", "needed", "way"),
+    [
+        ("", "8 slots of 1024 bytes, 8192", "8192 bytes, or open the pipe with slot_num=6"),
+        (", slot_num=7", "7 slots of 1024 bytes, 7168", "7168 bytes, or open the pipe with slot_num=6"),
+    ],
+)
+def test_a_buffer_that_does_not_hold_all_slots(slots: str, needed: str, way: str) -> None:
+    def sides(slots: str, size: int) -> list[str]:
+        opened = f"slot_size=1024{slots}"
+        return [
+            f.replace("slot_size=1024", opened).replace("size=8192", f"size={size}") for f in (maker(), taker(RIGHT))
+        ]
+
+    assert warned(*sides(slots, 7000)) == [
+        (
+            "buffer-size",
+            f"system.aiv_initialize_pipe: the pipe has {needed} together, but their buffer is reserved with 7000: the "
+            "last slots lie behind it",
+            f"reserve {way}",
+        )
+    ]
+    assert warned(*sides(", slot_num=6", 7000)) == []
+
+
+def test_a_buffer_of_less_than_a_slot() -> None:
+    ring = RING.replace("8192", "768")
+    assert warned(maker(), taker((ring, *RIGHT[1:]))) == [
+        (
+            "buffer-size",
+            "system.aiv_initialize_pipe: the pipe has 8 slots of 1024 bytes, 8192 together, but their buffer is "
+            "reserved with 768: the last slots lie behind it",
+            "reserve 8192 bytes",
+        )
+    ]
+
+
+def test_a_pop_of_another_split_than_the_push() -> None:
+    split = [s.replace("split=0", "split=1") for s in RIGHT]
+    assert warned(maker(), taker(tuple(split))) == [
+        (
+            "split-mismatch",
+            "tile.tpop_from_aic: split=1, but maker pushes with split=0 at line 17",
+            "write one split on both sides",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("popped", "use"), [("[[8, 32], pl.FP32", "<8x32 FP32 b>"), ("[[16, 16], pl.INT32", "<16x16 INT32 b>")]
+)
+def test_a_pop_of_another_type_than_the_push(popped: str, use: str) -> None:
+    other = POPPED.replace("[[16, 16], pl.FP32", popped)
+    shown = popped.replace("[[", "[").replace(", pl.", " ")
+    e = f"e: {use} = pl.tile.muls(p, 2)"
+    assert warned(maker(), taker((RING, OPEN, POP.replace(POPPED, other), e, FREE))) == [
+        (
+            "popped-type",
+            f"tile.tpop_from_aic: the popped tile is {shown}, but maker pushes [16, 16] FP32 with split=0 at line 17",
+            "annotate the popped tile as [16, 16] FP32",
+        )
+    ]
+
+
+def test_a_lane_pops_its_part() -> None:
+    half = POPPED.replace("[16, 16]", "[8, 16]")
+    rows = (RING, OPEN, POP.replace(POPPED, half), "e: <8x16 FP32 b> = pl.tile.exp(p)", FREE, STORE)
+    split = [f.replace("split=0", "split=1") for f in (maker(), taker(rows))]
+    assert warned(*split) == []
+    whole = [f.replace("split=0", "split=1") for f in (maker(), taker(RIGHT))]
+    assert warned(*whole) == [
+        (
+            "popped-type",
+            "tile.tpop_from_aic: the popped tile is [16, 16] FP32, but maker pushes [16, 16] FP32 with split=1 at line "
+            "17",
+            "annotate the popped tile as [8, 16] FP32",
+        )
+    ]
+
+
+def test_a_pop_that_waits_for_ever() -> None:
+    silent = "\n".join(line for line in maker().split("\n") if "tpush" not in line)
+    assert warned(silent, taker(RIGHT)) == [
+        (
+            "no-push",
+            "tile.tpop_from_aic: maker opens this pipe but pushes nothing into it, so the pop waits for ever",
+            "push a tile there: pl.tile.tpush_to_aiv(tile, …)",
+        )
+    ]
+    assert warned(taker(RIGHT)) == []
 
 
 def test_one_function_alone_still_has_its_peers() -> None:

@@ -24,8 +24,8 @@ class K:
 """  # noqa: E501
 ROWS = "tile.add: the result has 32 valid rows, the second operand has 1; the device reads the others all the same"
 REPEAT = (
-    "repeat a row with pl.col_expand_add(tile, row) and its like, fill what is not valid with pl.fillpad, or narrow "
-    "the result"
+    "repeat a row with pl.col_expand(tile, row), or in the op itself with pl.col_expand_add and its like; fill what is "
+    "not valid with pl.fillpad, or narrow the result"
 )
 TOLD = [
     (9, 13, "valid-rows", ROWS, REPEAT),
@@ -36,7 +36,8 @@ TOLD = [
         "valid-of-first",
         "tile.mul: the result has the valid rows of the first operand, 1; the second has 32, and the others are not "
         "computed",
-        "write the larger tile first, and repeat the row: pl.col_expand_add(tile, row) and its like",
+        "write the larger tile first, and repeat the row: pl.col_expand(tile, row), or in the op itself "
+        "pl.col_expand_add and its like",
     ),
 ]
 

@@ -27,17 +27,19 @@ def unit_findings(
     reference: bool,
     filename: str,
 ) -> Iterator[Diagnostic]:
-    """Every fault of `functions`, which are some or all of a unit. Source: cross-core.md §2, §3.4, §5."""
+    """Every fault and warning of `functions`, which are some or all of a unit. Source: cross-core.md §2, §3.4, §5."""
     ops = {f.name: taking_part(f.body, rulebook) for f in unit}
     for function in functions:
         own = ops[function.name]
         if not own:
             continue
-        from pypto_rw.checks import launches, pipes  # most kernels have no such op
+        from pypto_rw.checks import launches, peers, pipes  # most kernels have no such op
 
         for found in (
             *pipes.pipe_findings(function, own),
             *pipes.buffer_findings(function, unit, ops),
+            *peers.slot_findings(function, own),
+            *peers.peer_findings(function, unit, ops),
             *([] if reference else pipes.order_findings(function, own, target)),
             *launches.launch_findings(function, unit, own, target),
         ):

@@ -32,8 +32,7 @@ class Step:
 
 def pipe_findings(function: ir.Function, ops: Ops) -> Iterator[Diagnostic]:
     """Pushes and pops of a pipe that is not open, pops without a free, frees that are not their pop's."""
-    walk = _Walk(ops)
-    walk.block(function.body)
+    walk = walked(function, ops)
     opened = [s for s in walk.steps if s.part == "open"]
     pops = {s.target: s for s in walk.steps if s.part == "pop" and s.target is not None}
     freed: dict[str, list[Step]] = {}
@@ -73,6 +72,13 @@ def pipe_findings(function: ir.Function, ops: Ops) -> Iterator[Diagnostic]:
                         "free it after its last use",
                     )
                     break
+
+
+def walked(function: ir.Function, ops: Ops) -> Walk:
+    """The calls of a function that have a part in a pipe."""
+    walk = Walk(ops)
+    walk.block(function.body)
+    return walk
 
 
 def _opened(step: Step, opened: list[Step], function: ir.Function) -> Iterator[Diagnostic]:
@@ -126,7 +132,7 @@ def buffer_findings(
 ) -> Iterator[Diagnostic]:
     """Buffers imported from a function that reserves none of that name, and names that are reserved twice."""
     own: dict[str, ir.Call] = {}
-    for part, call in _buffers(function, ops[function.name]):
+    for part, call in buffers(function, ops[function.name]):
         name = _text(call, "name")
         if name is None:
             continue
@@ -153,7 +159,7 @@ def buffer_findings(
                 "name the function that reserves the buffer, and compile both in one file",
             )
             continue
-        theirs = [_text(c, "name") for p, c in _buffers(peer, ops[peer.name]) if p == "reserve"]
+        theirs = [_text(c, "name") for p, c in buffers(peer, ops[peer.name]) if p == "reserve"]
         if name not in theirs:
             known = f"it reserves {', '.join(n for n in theirs if n)}" if theirs else "it reserves none"
             yield Diagnostic(
@@ -181,7 +187,7 @@ def order_findings(function: ir.Function, ops: Ops, target: str) -> Iterator[Dia
                 return
 
 
-class _Walk:
+class Walk:
     """The calls of a function that have a part in a pipe, in order, each with its block."""
 
     def __init__(self, ops: Ops) -> None:
@@ -248,7 +254,7 @@ class _Walk:
                 self.uses.setdefault(used, []).append(step)
 
 
-def _buffers(function: ir.Function, ops: Ops) -> Iterator[tuple[str, ir.Call]]:
+def buffers(function: ir.Function, ops: Ops) -> Iterator[tuple[str, ir.Call]]:
     """What a function does with buffers: `reserve` or `import`, and the call."""
     for call in calls(function.body):
         signature = ops.get(call.callee)

@@ -7,11 +7,10 @@ from typing import Any
 
 from pypto_rw import ir
 from pypto_rw.front.names import reads
-from pypto_rw.memory.sizes import bits
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting.declared import Signature
 from pypto_rw.rewriting.engine import Engine, Finding, Term, Unanswered
-from pypto_rw.scalars import WIDE, divisor
+from pypto_rw.scalars import WIDE, bits, divisor
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.shapes import Shaper
 from pypto_rw.shaping.typing import type_of

@@ -89,14 +89,17 @@ def lower_module(
         for name in d
     }
     diagnostics += _reserved(functions, called, options.filename)
-    diagnostics += unit_findings(
-        module.functions,
-        unit,
-        engine.rulebook,
-        target=options.target,
-        reference=options.reference,
-        filename=options.filename,
+    found = list(
+        unit_findings(
+            module.functions,
+            unit,
+            engine.rulebook,
+            target=options.target,
+            reference=options.reference,
+            filename=options.filename,
+        )
     )
+    diagnostics += (d for d in found if d.severity is Severity.error)
     templates = _Templates(engine)
     if options.inspection is not None:
         options.inspection.wanted = templates.wanted
@@ -126,6 +129,7 @@ def lower_module(
         if f.function.name not in warned:
             again.put(f.function, text)
     every = [texts[f.name] for f in functions]
+    notes += (d for d in found if d.severity is Severity.warning)
     return Printed(_joined(every, options), [t.printed for t in every], notes)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pypto_rw import ir
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.intervals import Interval
-from pypto_rw.memory.sizes import bits
 from pypto_rw.memory.tree import Step, Tree, Variable, steps
 from pypto_rw.records import dataclass, field
+from pypto_rw.scalars import bits
 
 
 def forbidden(step: Step) -> list[Variable]:

@@ -7,17 +7,8 @@ import math
 from pypto_rw import ir
 from pypto_rw.memory.facts import Facts
 from pypto_rw.memory.tree import Memory, Variable
+from pypto_rw.scalars import bits
 from pypto_rw.shaping.values import Refused
-
-_ODD_BITS = {ir.DType.BOOL: 8, ir.DType.INDEX: 64, ir.DType.TASK_ID: 64}
-
-
-def bits(dtype: ir.DType) -> int:
-    """Bits of one element in memory."""
-    if dtype in _ODD_BITS:
-        return _ODD_BITS[dtype]
-    digits = dtype.value.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    return int(digits.split("E")[0])
 
 
 def tile_bytes(variable: Variable, facts: Facts) -> int:

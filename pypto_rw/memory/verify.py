@@ -14,10 +14,10 @@ from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Span
 from pypto_rw.memory.facts import ALIGNMENT, Facts
 from pypto_rw.memory.hazards import forbidden
-from pypto_rw.memory.sizes import bits
 from pypto_rw.memory.tree import Block, Branch, Loop, Step, Tree, Variable, build, place, root, steps
 from pypto_rw.records import dataclass
 from pypto_rw.rewriting.rulebook import Rulebook
+from pypto_rw.scalars import bits
 
 
 @dataclass(frozen=True, slots=True)
