@@ -30,6 +30,7 @@ def kernel(*body: str, parameters: str = f"x: {T}, y: pl.Out[{T}]", kind: str = 
 INTEGERS = "x: pl.Tensor[[16, 64], pl.INT32], y: pl.Out[pl.Tensor[[16, 64], pl.INT32]]"
 BIG = "x: pl.Tensor[[1024, 64], pl.FP32], y: pl.Out[pl.Tensor[[1024, 64], pl.FP32]]"
 CUBE = "a: pl.Tensor[[16, 64], pl.FP16], b: pl.Tensor[[64, 16], pl.FP16], y: pl.Out[pl.Tensor[[16, 16], pl.FP32]]"
+COLUMN = (LOAD, "tmp = pl.create_tile([16, 64], dtype=pl.FP32)", "c = pl.row_max(t, tmp)")
 MISTAKES = {
     "a name that is not defined": kernel(LOAD, "s = pl.mul(t, scale)", STORE),
     "a tile used before it is made": kernel("s = pl.mul(t, 2.0)", LOAD, STORE),
@@ -93,6 +94,17 @@ MISTAKES = {
     "an import under another name": kernel(LOAD, "pl.store(t, [0, 0], y)").replace("as pl", "as lang", 1),
     "no decorator": re.sub(r"    @pl\.function.*\n", "", kernel(LOAD, "pl.store(t, [0, 0], y)")),
     "a parameter without a type": kernel(LOAD, "pl.store(t, [0, 0], y)", parameters=f"x, y: pl.Out[{T}]"),
+    "a column made row-major": kernel(
+        *COLUMN, "m = pl.full([16, 1], dtype=pl.FP32, value=0.0)", "s = pl.maximum(m, c)"
+    ),
+    "a column and a row": kernel(*COLUMN, "r = pl.full([1, 16], dtype=pl.FP32, value=0.0)", "s = pl.add(c, r)"),
+    "a column and a longer row": kernel(*COLUMN, "r = pl.full([1, 64], dtype=pl.FP32, value=0.0)", "s = pl.mul(c, r)"),
+    "a scalar before a tile": kernel(
+        LOAD, "a = pl.sub(1.0, t)", "b = pl.div(2.0, t)", "c = pl.mul(2.0, pl.exp(t))", "d = pl.cmp(0.0, t, cmp_type=2)"
+    ),
+    "a scalar before a tile of integers": kernel(
+        LOAD, "a = pl.div(2, t)", "b = pl.shl(1, t)", "c = pl.and_(1, t)", parameters=INTEGERS
+    ),
     "a bracket that is not closed": kernel("t = pl.load(x, [0, 0], [16, 64]", "pl.store(t, [0, 0], y)"),
 }
 

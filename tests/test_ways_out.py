@@ -1,4 +1,4 @@
-"""Every refusal has a way out: its own, or that of its code."""
+"""Every refusal has a way out: its own, or that of its code. Those that name a call compile."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pypto_rw import check
 from pypto_rw.rewriting import ruletext
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.ways import WAYS
 from tests.conftest import ROOT
+from tests.test_kernel_mistakes import COLUMN, INTEGERS, LOAD, STORE, kernel
 
 
 def _without(path: Path) -> list[str]:
@@ -39,3 +41,32 @@ def test_a_refusal_of_a_rule() -> None:
             actions = rule.form.parts[2].parts if rule.form.head == "rule" else ()
             bare += [rule.name for a in actions if a.head == "refuse" and a.parts[-1].text == '""']
     assert bare == []
+
+
+ROW = "r = pl.full([1, 16], dtype=pl.FP32, value=0.0)"
+WRITTEN = {
+    "a row as a column": kernel(*COLUMN, ROW, "s = pl.row_expand_add(t, pl.maximum(pl.reshape(r, [16, 1]), c))", STORE),
+    "a row over a tile": kernel(
+        *COLUMN,
+        "r = pl.full([1, 64], dtype=pl.FP32, value=0.0)",
+        "s = pl.row_expand_mul(pl.col_expand(t, r), c)",
+        STORE,
+    ),
+    "a scalar minus a tile": kernel(LOAD, "s = pl.add(pl.neg(t), 1.0)", STORE),
+    "a scalar by a tile": kernel(LOAD, "s = pl.mul(pl.recip(t), 2.0)", STORE),
+    "a scalar by a tile of integers": kernel(
+        LOAD, "s = pl.div(pl.full([16, 64], dtype=pl.INT32, value=2), t)", STORE, parameters=INTEGERS
+    ),
+    "a scalar shifted by a tile": kernel(
+        LOAD, "s = pl.shl(pl.full([16, 64], dtype=pl.INT32, value=1), t)", STORE, parameters=INTEGERS
+    ),
+    "bits of a scalar": kernel(
+        LOAD, "s = pl.and_(t, pl.full([16, 64], dtype=pl.INT32, value=255))", STORE, parameters=INTEGERS
+    ),
+    "a scalar by keyword": kernel(LOAD, "s = pl.add(lhs=t, rhs=1.0)", STORE),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_a_way_out_compiles(what: str) -> None:
+    assert check(WRITTEN[what]) == ()

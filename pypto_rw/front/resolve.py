@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
 from pypto_rw.records import replace
-from pypto_rw.rewriting.declared import Signature
+from pypto_rw.rewriting.declared import OPERAND_KINDS, Signature
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.shapes import FLOATS
@@ -83,7 +85,8 @@ def _op(call: ir.Call, asker: Asker) -> str:
     kinds = [kind(a, asker) for a in call.args]
     book = asker.engine.rulebook
     for op, wanted in book.surfaces.get(call.callee, ()):
-        if tuple(kinds[: len(wanted)]) == wanted:
+        given = _with_named(call, op, kinds, asker) if call.kwargs else tuple(kinds)
+        if given[: len(wanted)] == wanted:
             return op
     first = kinds[0] if kinds else "tile"
     for family in dict.fromkeys((first, *_FAMILIES)):
@@ -107,6 +110,14 @@ def _op(call: ir.Call, asker: Asker) -> str:
         call.span,
         " ".join([*(f"did you mean pl.{w}?" for w in written), *([f"the nearest ops are {near}"] if near else [])]),
     )
+
+
+def _with_named(call: ir.Call, op: str, kinds: list[str], asker: Asker) -> tuple[str, ...]:
+    """Kinds of the leading operands of `op`, those that are written by keyword among them."""
+    signature, given = asker.engine.rulebook.signature(op), dict(call.kwargs)
+    behind = signature.usage.positional[len(kinds) :] if signature is not None else ()
+    named = takewhile(lambda p: p.name in given and p.kind in OPERAND_KINDS, behind)
+    return (*kinds, *(kind(given[p.name], asker) for p in named))
 
 
 def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:

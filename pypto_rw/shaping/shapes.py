@@ -271,6 +271,10 @@ class Shaper(Declarations):
             help = ""
             if {kind, _WIDER.get(p.kind, p.kind)} == {"tile", "tensor"}:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
+            elif kind == "scalar" and p.kind == "tile":
+                from pypto_rw.wording import tile_first
+
+                help = tile_first(call, self.signature(call), self.lookup)
             raise Refused(
                 "operand-kind",
                 f"{call.callee}: {p.name} must be {ARTICLES[p.kind]}, but {got}",
