@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pypto_rw.rewriting.declared import Signature
-    from pypto_rw.shaping.values import Value
 
 
 def unlike(a: ir.Type | None, b: ir.Type | None) -> tuple[str, str]:
@@ -29,10 +21,10 @@ def unlike(a: ir.Type | None, b: ir.Type | None) -> tuple[str, str]:
 def _told(t: ir.TileType) -> dict[str, str]:
     view = effective_view(t)
     return {
-        "shape": _shape(t.shape),
+        "shape": shape_text(t.shape),
         "dtype": t.dtype.value,
         "memory": t.space.value if t.space else "?",
-        "valid shape": _shape(view.valid or t.shape),
+        "valid shape": shape_text(view.valid or t.shape),
         "blayout": str(getattr(view.blayout, "value", view.blayout)),
         "slayout": str(getattr(view.slayout, "value", view.slayout)),
         "fractal": str(view.fractal),
@@ -41,29 +33,15 @@ def _told(t: ir.TileType) -> dict[str, str]:
     }
 
 
-def _shape(dims: tuple[ir.Expr, ...]) -> str:
+def shape_text(dims: tuple[ir.Expr, ...]) -> str:
+    """`[16, 64]`, `?` for what run time tells."""
     texts = (str(d.value) if isinstance(d, ir.Int) else d.id if isinstance(d, ir.Name) else "?" for d in dims)
     return f"[{', '.join(texts)}]"
 
 
-def tile_first(call: ir.Call, signature: Signature, lookup: Callable[[str], Value | None]) -> str:
-    """How a call of a scalar and a tile is written, the tile first: its op's `(scalar-first op dtypes form)`.
-
-    Empty for an op that says none, and for other operands."""
-    scalar, tile = call.args[:2] if len(call.args) > 1 else (None, None)
-    found = lookup(tile.id) if isinstance(tile, ir.Name) else None
-    if found is None or not isinstance(tile, ir.Name) or not isinstance(found.type, ir.TileType):
-        return ""
-    kinds = ("any", "integer" if "INT" in found.type.dtype.name else "float")
-    form = next((form for kind, form in signature.all("scalar-first") if kind in kinds), None)
-    if form is None or not isinstance(scalar, ir.Int | ir.Float | ir.Name):
-        return ""
-    return "write " + form.format(
-        tile="tile" if tile.id.startswith("t__tmp_v") else tile.id,
-        scalar=scalar.id if isinstance(scalar, ir.Name) else scalar.value,
-        shape=_shape(found.type.shape),
-        dtype=f"pl.{found.type.dtype.value}",
-    )
+def operand_named(name: str, unnamed: str = "an operand") -> str:
+    """`name`, or `unnamed` where its author gave it none (front/typed.py)."""
+    return unnamed if name.startswith("t__tmp_v") else name
 
 
 def compared(condition: ir.Expr) -> str:

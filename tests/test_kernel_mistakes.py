@@ -99,6 +99,16 @@ MISTAKES = {
     ),
     "a column and a row": kernel(*COLUMN, "r = pl.full([1, 16], dtype=pl.FP32, value=0.0)", "s = pl.add(c, r)"),
     "a column and a longer row": kernel(*COLUMN, "r = pl.full([1, 64], dtype=pl.FP32, value=0.0)", "s = pl.mul(c, r)"),
+    "a product of tiles in the wrong memory": kernel(
+        "l = pl.load(a, [0, 0], [16, 64])",
+        "s = pl.matmul(l, pl.load(b, [0, 0], [64, 16]))",
+        "pl.store(s, [0, 0], y)",
+        parameters=CUBE,
+        kind="AIC",
+    ),
+    "a vector op of a tile in the wrong memory": kernel(
+        "t = pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat)", "s = pl.exp(t)", STORE
+    ),
     "a scalar before a tile": kernel(
         LOAD, "a = pl.sub(1.0, t)", "b = pl.div(2.0, t)", "c = pl.mul(2.0, pl.exp(t))", "d = pl.cmp(0.0, t, cmp_type=2)"
     ),

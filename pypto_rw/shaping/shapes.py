@@ -272,7 +272,7 @@ class Shaper(Declarations):
             if {kind, _WIDER.get(p.kind, p.kind)} == {"tile", "tensor"}:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
             elif kind == "scalar" and p.kind == "tile":
-                from pypto_rw.wording import tile_first
+                from pypto_rw.shaping.ways import tile_first
 
                 help = tile_first(call, self.signature(call), self.lookup)
             raise Refused(
