@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
 
@@ -42,6 +44,23 @@ def shape_text(dims: tuple[ir.Expr, ...]) -> str:
 def operand_named(name: str, unnamed: str = "an operand") -> str:
     """`name`, or `unnamed` where its author gave it none (front/typed.py)."""
     return unnamed if name.startswith("t__tmp_v") else name
+
+
+def authors_name(name: str, *versions: ir.Expr) -> str:
+    """What its author calls a name that is merged from `versions`: `r` for r_2 of r and r_1 (front/ssa.py)."""
+    base = re.sub(r"_\d+$", "", name)
+    of_base = re.compile(rf"{re.escape(base)}(_\d+)?(_mv)?")
+    return base if all(isinstance(v, ir.Name) and of_base.fullmatch(v.id) for v in versions) else name
+
+
+def typed_as(t: ir.Type) -> str:
+    """`a tile [16, 64] of FP32`."""
+    match t:
+        case ir.TileType() | ir.TensorType():
+            return f"a {'tile' if isinstance(t, ir.TileType) else 'tensor'} {shape_text(t.shape)} of {t.dtype.value}"
+        case ir.ScalarType():
+            return f"a scalar of {t.dtype.value}"
+    return "of another kind"
 
 
 def compared(condition: ir.Expr) -> str:

@@ -31,6 +31,7 @@ INTEGERS = "x: pl.Tensor[[16, 64], pl.INT32], y: pl.Out[pl.Tensor[[16, 64], pl.I
 BIG = "x: pl.Tensor[[1024, 64], pl.FP32], y: pl.Out[pl.Tensor[[1024, 64], pl.FP32]]"
 CUBE = "a: pl.Tensor[[16, 64], pl.FP16], b: pl.Tensor[[64, 16], pl.FP16], y: pl.Out[pl.Tensor[[16, 16], pl.FP32]]"
 COLUMN = (LOAD, "tmp = pl.create_tile([16, 64], dtype=pl.FP32)", "c = pl.row_max(t, tmp)")
+COUNTED = f"x: {T}, n: pl.Scalar[pl.INDEX], y: pl.Out[{T}]"
 MISTAKES = {
     "a name that is not defined": kernel(LOAD, "s = pl.mul(t, scale)", STORE),
     "a tile used before it is made": kernel("s = pl.mul(t, 2.0)", LOAD, STORE),
@@ -84,12 +85,8 @@ MISTAKES = {
         "for i, (acc,) in pl.range(4, init_values=(t,)):\n    u = pl.cast(acc, pl.FP16)\n    s = pl.yield_(u)",
         STORE,
     ),
-    "a number where a condition is due": kernel(
-        LOAD, "s = t\nif n:\n    s = pl.exp(t)", STORE, parameters=f"x: {T}, n: pl.Scalar[pl.INDEX], y: pl.Out[{T}]"
-    ),
-    "an index beside a tile": kernel(
-        LOAD, "s = pl.mul(t, n)", STORE, parameters=f"x: {T}, n: pl.Scalar[pl.INDEX], y: pl.Out[{T}]"
-    ),
+    "a number where a condition is due": kernel(LOAD, "s = t\nif n:\n    s = pl.exp(t)", STORE, parameters=COUNTED),
+    "an index beside a tile": kernel(LOAD, "s = pl.mul(t, n)", STORE, parameters=COUNTED),
     "a break": kernel(LOAD, "for i in pl.range(4):\n    break", "pl.store(t, [0, 0], y)"),
     "an import under another name": kernel(LOAD, "pl.store(t, [0, 0], y)").replace("as pl", "as lang", 1),
     "no decorator": re.sub(r"    @pl\.function.*\n", "", kernel(LOAD, "pl.store(t, [0, 0], y)")),
@@ -108,6 +105,17 @@ MISTAKES = {
     ),
     "a vector op of a tile in the wrong memory": kernel(
         "t = pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat)", "s = pl.exp(t)", STORE
+    ),
+    "a name of one branch": kernel(LOAD, "if n > 2:\n    s = pl.exp(t)", STORE, parameters=COUNTED),
+    "a name of a loop": kernel(LOAD, "for i in pl.range(4):\n    s = pl.exp(t)", STORE),
+    "two shapes in two branches": kernel(
+        LOAD, "s = t", "if n > 2:\n    s = pl.load(x, [0, 0], [8, 64])", STORE, parameters=COUNTED
+    ),
+    "two dtypes in two branches": kernel(
+        LOAD, "if n > 2:\n    s = pl.exp(t)\nelse:\n    s = pl.cast(t, pl.FP16)", STORE, parameters=COUNTED
+    ),
+    "two kinds in two branches": kernel(
+        LOAD, "if n > 2:\n    s = pl.exp(t)\nelse:\n    s = 2.0", STORE, parameters=COUNTED
     ),
     "a scalar before a tile": kernel(
         LOAD, "a = pl.sub(1.0, t)", "b = pl.div(2.0, t)", "c = pl.mul(2.0, pl.exp(t))", "d = pl.cmp(0.0, t, cmp_type=2)"

@@ -12,7 +12,7 @@ from pypto_rw.rewriting import ruletext
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.ways import WAYS
 from tests.conftest import ROOT
-from tests.test_kernel_mistakes import COLUMN, CUBE, INTEGERS, LOAD, STORE, kernel
+from tests.test_kernel_mistakes import COLUMN, COUNTED, CUBE, INTEGERS, LOAD, STORE, kernel
 
 
 def _without(path: Path) -> list[str]:
@@ -72,6 +72,11 @@ WRITTEN = {
     "a vector op of a tile from global memory": kernel(
         "t = pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Vec)", "s = pl.exp(t)", STORE
     ),
+    "a name before the if": kernel(LOAD, "s = t", "if n > 2:\n    s = pl.exp(t)", STORE, parameters=COUNTED),
+    "a name in both branches": kernel(
+        LOAD, "if n > 2:\n    s = pl.exp(t)\nelse:\n    s = pl.neg(t)", STORE, parameters=COUNTED
+    ),
+    "a name before the loop": kernel(LOAD, "s = t", "for i in pl.range(4):\n    s = pl.exp(t)", STORE),
     "bits of a scalar": kernel(
         LOAD, "s = pl.and_(t, pl.full([16, 64], dtype=pl.INT32, value=255))", STORE, parameters=INTEGERS
     ),

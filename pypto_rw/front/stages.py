@@ -59,8 +59,18 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise _refused(diagnostics, source)
     return replace(module, functions=tuple(functions))
+
+
+def _refused(diagnostics: list[Diagnostic], source: str) -> CompileError:
+    """Every refusal where it is, in the order of the text."""
+    from pypto_rw.front.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    return CompileError(
+        sorted((at_its_name(d, lines) for d in diagnostics), key=lambda d: (d.span.line, d.span.column)), source
+    )
 
 
 def _outlined(module: ir.Module, filename: str) -> tuple[ir.Module, list[Diagnostic]]:
@@ -98,7 +108,7 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise _refused(diagnostics, source)
     return replace(module, functions=tuple(functions))
 
 

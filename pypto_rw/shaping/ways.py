@@ -17,7 +17,7 @@ WAYS = {
     "integer-range": "write a number in that range, or one of a wider dtype: pl.const(…, pl.INT64)",
     "loop-kind": "write pl.range, which runs the rounds one after another",
     "loop-step": "count up, and compute the index from the end inside the loop",
-    "merge-type": "yield values of one kind and dtype from both branches",
+    "merge-type": "give it values of one kind, shape and dtype in both branches",
     "missing-else": "write an else that yields the values as they were",
     "nested-call": "bind it to a name in a statement before, and write the name here",
     "no-effect": "assign it to a name, or remove it",
