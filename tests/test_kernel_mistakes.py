@@ -106,6 +106,29 @@ MISTAKES = {
     "a vector op of a tile in the wrong memory": kernel(
         "t = pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat)", "s = pl.exp(t)", STORE
     ),
+    "a layout without strides": kernel(
+        LOAD, "pl.store(t, [0, 0], y)", parameters=f"x: pl.Tensor[[16, 64], pl.FP32, pl.DN], y: pl.Out[{T}]"
+    ),
+    "a subscript of a tile": kernel(LOAD, "s = t[0:16, 0:32]", "a = t[2, 3]", "pl.store(t, [0, 0], y)"),
+    "a subscript that is written to": kernel(
+        LOAD, "u = pl.load(x, [0, 0], [8, 64])", "t[0:8, :] = u", "pl.store(t, [0, 0], y)"
+    ),
+    "an element that is written to": kernel(LOAD, "t[0, 1] = 2.0", "pl.store(t, [0, 0], y)"),
+    "what other libraries have": kernel(
+        LOAD,
+        "a = pl.zeros([16, 64], dtype=pl.FP32)",
+        "b = pl.where(t, t, t)",
+        "c = pl.sum(t)",
+        "d = pl.max(t)",
+        "e = pl.max(t, t)",
+        "f = pl.qqqqqq(t)",
+    ),
+    "a call of another function": kernel(LOAD, "s = self.row(t)", STORE),
+    "short names beside allocations": kernel(
+        "buf: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)",
+        "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(buf, 0, 4096), pl.Mem.Vec] = pl.load(x, [0, 0], [16, 64])",
+        "pl.tile.store(t, [0, 0], y)",
+    ),
     "a name of one branch": kernel(LOAD, "if n > 2:\n    s = pl.exp(t)", STORE, parameters=COUNTED),
     "a name of a loop": kernel(LOAD, "for i in pl.range(4):\n    s = pl.exp(t)", STORE),
     "two shapes in two branches": kernel(

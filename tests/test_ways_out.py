@@ -12,7 +12,7 @@ from pypto_rw.rewriting import ruletext
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.ways import WAYS
 from tests.conftest import ROOT
-from tests.test_kernel_mistakes import COLUMN, COUNTED, CUBE, INTEGERS, LOAD, STORE, kernel
+from tests.test_kernel_mistakes import COLUMN, COUNTED, CUBE, INTEGERS, LOAD, STORE, T, kernel
 
 
 def _without(path: Path) -> list[str]:
@@ -77,6 +77,40 @@ WRITTEN = {
         LOAD, "if n > 2:\n    s = pl.exp(t)\nelse:\n    s = pl.neg(t)", STORE, parameters=COUNTED
     ),
     "a name before the loop": kernel(LOAD, "s = t", "for i in pl.range(4):\n    s = pl.exp(t)", STORE),
+    "a tile turned": kernel(
+        "t = pl.load(x, [0, 0], [64, 16])",
+        "s = pl.tile.transpose_view(t)",
+        STORE,
+        parameters=f"x: pl.Tensor[[64, 16], pl.FP32], y: pl.Out[{T}]",
+    ),
+    "strides of columns": kernel(
+        LOAD,
+        "pl.store(t, [0, 0], y)",
+        parameters="x: pl.Tensor[[16, 64], pl.FP32, pl.TensorView(stride=[1, 16], layout=pl.TensorLayout.DN)], "
+        f"y: pl.Out[{T}]",
+    ),
+    "a window of a tile": kernel(LOAD, "s = pl.slice(t, [16, 32], [0, 0])", STORE),
+    "an element of a tile": kernel(LOAD, "v = pl.read(t, [2, 3])", "s = pl.mul(t, v)", STORE),
+    "a tile written over": kernel(
+        LOAD, "u = pl.load(x, [0, 0], [8, 64])", "t = pl.assemble(t, u, [0, 0])", "pl.store(t, [0, 0], y)"
+    ),
+    "an element written over": kernel(LOAD, "pl.write(t, [0, 1], 2.0)", "pl.store(t, [0, 0], y)"),
+    "zeros": kernel("s = pl.full([16, 64], dtype=pl.FP32, value=0.0)", STORE),
+    "a choice": kernel(
+        LOAD,
+        "mask = pl.cmp(t, 0.0, cmp_type=4)",
+        "tmp = pl.create_tile([16, 64], dtype=pl.FP32)",
+        "s = pl.sel(mask, t, pl.neg(t), tmp)",
+        STORE,
+    ),
+    "a sum of columns": kernel(
+        LOAD, "tmp = pl.create_tile([16, 64], dtype=pl.FP32)", "s = pl.col_expand(t, pl.col_sum(t, tmp))", STORE
+    ),
+    "full names beside allocations": kernel(
+        "buf: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)",
+        "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(buf, 0, 4096), pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 64])",
+        "pl.tile.store(t, [0, 0], y)",
+    ),
     "bits of a scalar": kernel(
         LOAD, "s = pl.and_(t, pl.full([16, 64], dtype=pl.INT32, value=255))", STORE, parameters=INTEGERS
     ),

@@ -101,7 +101,9 @@ class Walker:
                         "dn-marker",
                         f"pl.DN as a layout-only marker of {p.name} does not say where its elements are",
                         p.span,
-                        "write the source shape and derive DN with pl.transpose(x, -2, -1), or a_trans / b_trans",
+                        "write the shape as it lies in memory, without pl.DN, and turn the loaded tile: "
+                        "pl.tile.transpose_view(tile); or write the strides, for a shape [m, n]: "
+                        "pl.TensorView(stride=[1, m], layout=pl.TensorLayout.DN)",
                     )
                     self.diagnostics.append(refused.diagnostic(p.span, self.filename, self.function.name))
         if not self.addresses:
