@@ -129,6 +129,21 @@ MISTAKES = {
         "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(buf, 0, 4096), pl.Mem.Vec] = pl.load(x, [0, 0], [16, 64])",
         "pl.tile.store(t, [0, 0], y)",
     ),
+    "bits of integers and a scalar": kernel(
+        LOAD,
+        "tmp = pl.create_tile([16, 64], dtype=pl.INT32)",
+        "a = pl.and_(t, 255)",
+        "b = pl.or_(t, 255)",
+        "s = pl.xor(t, 255, tmp)",
+        STORE,
+        parameters=INTEGERS,
+    ),
+    "bytes as floats": kernel(
+        LOAD, "s = pl.cast(t, pl.FP32)", STORE, parameters=f"x: pl.Tensor[[16, 64], pl.INT8], y: pl.Out[{T}]"
+    ),
+    "bytes as wider unsigned integers": kernel(
+        LOAD, "s = pl.cast(t, pl.UINT16)", parameters=f"x: pl.Tensor[[16, 64], pl.UINT8], y: pl.Out[{T}]"
+    ),
     "a name of one branch": kernel(LOAD, "if n > 2:\n    s = pl.exp(t)", STORE, parameters=COUNTED),
     "a name of a loop": kernel(LOAD, "for i in pl.range(4):\n    s = pl.exp(t)", STORE),
     "two shapes in two branches": kernel(

@@ -111,6 +111,20 @@ WRITTEN = {
         "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(buf, 0, 4096), pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 64])",
         "pl.tile.store(t, [0, 0], y)",
     ),
+    "bytes as floats": kernel(
+        LOAD,
+        "s = pl.cast(pl.cast(t, pl.FP16), pl.FP32)",
+        STORE,
+        parameters=f"x: pl.Tensor[[16, 64], pl.INT8], y: pl.Out[{T}]",
+    ),
+    "other bits of a scalar": kernel(
+        LOAD,
+        "tmp = pl.create_tile([16, 64], dtype=pl.INT32)",
+        "bits = pl.full([16, 64], dtype=pl.INT32, value=255)",
+        "s = pl.xor(pl.or_(t, bits), bits, tmp)",
+        STORE,
+        parameters=INTEGERS,
+    ),
     "bits of a scalar": kernel(
         LOAD, "s = pl.and_(t, pl.full([16, 64], dtype=pl.INT32, value=255))", STORE, parameters=INTEGERS
     ),
