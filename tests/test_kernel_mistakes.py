@@ -144,6 +144,19 @@ MISTAKES = {
     "bytes as wider unsigned integers": kernel(
         LOAD, "s = pl.cast(t, pl.UINT16)", parameters=f"x: pl.Tensor[[16, 64], pl.UINT8], y: pl.Out[{T}]"
     ),
+    "a comparison by name": kernel(LOAD, "a = pl.cmp(t, t, cmp_type='gt')", "b = pl.cmp(t, 0.0, cmp_type='gt')"),
+    "a negative extent": kernel(
+        LOAD, "pl.store(t, [0, 0], y)", parameters=f"x: pl.Tensor[[-64, 64], pl.FP32], y: pl.Out[{T}]"
+    ),
+    "a negative extent of a planned kernel": kernel(
+        "buf: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)",
+        "t: pl.Tile[[16, 64], pl.FP32, pl.MemRef(buf, 0, 4096), pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 64])",
+        "pl.tile.store(t, [0, 0], y)",
+        parameters=f"x: pl.Tensor[[64, -64], pl.FP32], y: pl.Out[{T}]",
+        kind="AIV",
+    ),
+    "what lower has printed": 'module attributes {pto.target_arch = "a3"} {\n  func.func @kernel() {\n  }\n}\n',
+    "what lower has printed, after a comment": "// printed\n\nmodule {\n}\n",
     "a name of one branch": kernel(LOAD, "if n > 2:\n    s = pl.exp(t)", STORE, parameters=COUNTED),
     "a name of a loop": kernel(LOAD, "for i in pl.range(4):\n    s = pl.exp(t)", STORE),
     "two shapes in two branches": kernel(

@@ -125,6 +125,15 @@ WRITTEN = {
         STORE,
         parameters=INTEGERS,
     ),
+    "an extent that run time tells": kernel(
+        LOAD, "pl.store(t, [0, 0], y)", parameters=f"x: pl.Tensor[[M, 64], pl.FP32], y: pl.Out[{T}]"
+    ).replace("@pl.program", 'M = pl.dynamic("M")\n\n\n@pl.program'),
+    "a comparison by number": kernel(
+        LOAD,
+        "tmp = pl.create_tile([16, 64], dtype=pl.FP32)",
+        "s = pl.sel(pl.cmp(t, 0.0, cmp_type=4), t, t, tmp)",
+        STORE,
+    ),
     "bits of a scalar": kernel(
         LOAD, "s = pl.and_(t, pl.full([16, 64], dtype=pl.INT32, value=255))", STORE, parameters=INTEGERS
     ),

@@ -21,6 +21,7 @@ from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
+from pypto_rw.shaping.declarations import require_extents
 from pypto_rw.shaping.unit import Surroundings, surroundings_in
 from pypto_rw.shaping.values import Refused
 
@@ -45,6 +46,8 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             functions.append(function)
             continue
         try:
+            for p in function.params:
+                require_extents(p)
             function = _with_symbols(folded_indices(function))
             function = with_needed_parameters(function, engine.rulebook, engine.target)
             single = single_assignment(function, reserved)

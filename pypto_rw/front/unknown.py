@@ -9,7 +9,7 @@ from pypto_rw.front.asking import Asker
 from pypto_rw.front.whole import window
 from pypto_rw.shaping.unknown import NAMES
 from pypto_rw.shaping.values import Refused
-from pypto_rw.syntax.writer_terms import Terms
+from pypto_rw.syntax import expression_text
 
 
 def unknown(call: ir.Call, kinds: list[str], asker: Asker) -> Refused:
@@ -42,12 +42,11 @@ def _subscript(call: ir.Call, asker: Asker) -> Refused:
     value = indices.pop() if call.callee == "setitem" else None
     assert isinstance(tile, ir.Name)
     offsets, extents = window(tile.id, tuple(indices), asker, call)
-    terms = Terms(prefix="pl", defined=frozenset(), functions=frozenset())
-    at, size = (f"[{terms.exprs(t.items)}]" for t in (offsets, extents))
+    at, size = map(expression_text, (offsets, extents))
     element = not any(isinstance(i, ir.Tuple) for i in indices)
     if value is None:
         way = f"pl.read({tile.id}, {at})" if element else f"pl.slice({tile.id}, {size}, {at})"
     else:
-        given = terms.expr(value)
+        given = expression_text(value)
         way = f"pl.write({tile.id}, {at}, {given})" if element else f"{tile.id} = pl.assemble({tile.id}, {given}, {at})"
     return Refused("unknown-op", f"{tile.id} is a tile, which has no subscripts", call.span, f"write {way}")

@@ -221,7 +221,13 @@ class Shaper(Declarations):
                             call.span,
                         )
             return vec(items)
-        return attribute_term(p, self.resolved(expr), call)
+        try:
+            return attribute_term(p, self.resolved(expr), call)
+        except Refused as refused:
+            codes = next((told for name, told in signature.all("codes") if name == p.name), None)
+            if codes is not None and not refused.help:
+                refused.help = f"write its number: {codes}"
+            raise
 
     def _context(self, key: Key, p: Parameter, call: ir.Call) -> str:
         """Term of a parameter that the surroundings fill in."""
