@@ -395,9 +395,14 @@ def _engine(options: Options) -> Iterator[Engine]:
     made_for, engine = _engines.pop(key, ("", None))
     if engine is None or made_for != known:
         engine = Engine(Rulebook(folders), target=target, facts=facts, shelf=Shelf(known, (target, *facts)))
+    sound = False
     try:
         yield engine
+        sound = True
+    except CompileError as error:  # a kernel that is refused leaves it as it was; a rule file, who knows
+        sound = all(d.code != "rule-file" for d in error.diagnostics)
+        raise
     finally:
         engine.save()
-    if engine.size < _MOST_SHAPES:  # and it did not fail
-        _engines[key] = known, engine
+        if sound and engine.size < _MOST_SHAPES:
+            _engines[key] = known, engine

@@ -14,6 +14,7 @@ from pypto_rw import ir
 T = TypeVar("T")
 
 _MOST_LINES = 20_000  # of source that are kept, about 50 MiB
+_MOST_NOTES = 16  # of one function
 _LONGEST = 4_000  # lines of a function that is kept
 _MOST_SEEN = 16_000  # texts of which is known that they were read
 
@@ -59,20 +60,33 @@ def adopt(function: ir.Function, lines: int) -> None:
     _made[id(function)] = function, {}
 
 
-def made(function: ir.Function) -> dict[Hashable, Any] | None:
-    """What was made of a function, for more to be added; None for one that is not kept."""
+def is_kept(function: ir.Function) -> bool:
+    """Whether what is made of a function is kept."""
     found = _made.get(id(function))
-    return found[1] if found is not None and found[0] is function else None
+    return found is not None and found[0] is function
+
+
+def known(function: ir.Function, key: Hashable) -> Any:
+    """What was noted of a function under that key; None where nothing was."""
+    found = _made.get(id(function))
+    return found[1].get(key) if found is not None and found[0] is function else None
+
+
+def note(function: ir.Function, key: Hashable, value: Any) -> None:
+    """Note what was made of a function, if it is kept."""
+    found = _made.get(id(function))
+    if found is not None and found[0] is function:
+        if len(found[1]) >= _MOST_NOTES:  # of other options, or of rules that are no more
+            found[1].clear()
+        found[1][key] = value
 
 
 def once(function: ir.Function, key: Hashable, make: Callable[[ir.Function], T]) -> T:
-    """What `make` gives for a function; asked once where the function is kept."""
-    found = made(function)
-    if found is None:
-        return make(function)
-    if key not in found:
-        found[key] = make(function)
-    value: T = found[key]
+    """What `make` gives for a function, never None; asked once where the function is kept."""
+    value: T | None = known(function, key)
+    if value is None:
+        value = make(function)
+        note(function, key, value)
     return value
 
 

@@ -40,9 +40,8 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What became of functions: the module without them, themselves, the module that can be lowered, and warnings."""
+    """What became of functions, which it keeps alive: the module that can be lowered, and warnings."""
 
-    chosen: ir.Module
     given: tuple[ir.Function, ...]
     ready: Ready
     notes: tuple[Diagnostic, ...]
@@ -109,16 +108,16 @@ def ready(chosen: ir.Module, unit: tuple[ir.Function, ...] | None, task: Task) -
 
     Where all functions are kept, so is what becomes of them."""
     given = (*chosen.functions, *(unit or ()))
-    first = kept.made(given[0]) if given and task.options.inspection is None else None
-    if first is None or any(kept.made(f) is None for f in given):
+    if not given or task.options.inspection is not None or not all(map(kept.is_kept, given)):
         return staged(chosen, unit, task)
-    key = ("ready", task.engine.serial, *task.options.told, len(chosen.functions), *map(id, given))
-    found: _Kept | None = first.get(key)
-    if found is None or found.chosen != replace(chosen, functions=()):
+    around = (chosen.name, chosen.dynamic, chosen.header, chosen.prefix, repr(chosen.constants))
+    key = ("ready", task.engine.serial, *task.options.told, *around, len(chosen.functions), *map(id, given))
+    found: _Kept | None = kept.known(given[0], key)
+    if found is None:
         done = staged(chosen, unit, task)
-        found = first[key] = _Kept(replace(chosen, functions=()), given, done, tuple(task.notes))
+        kept.note(given[0], key, _Kept(given, done, tuple(task.notes)))
         for f in (*done.module.functions, *(done.unit or ())):
-            if kept.made(f) is None:
+            if not kept.is_kept(f):
                 kept.adopt(f, sum(1 for _ in ir.statements(f.body)))
         return done
     task.notes.extend(found.notes)

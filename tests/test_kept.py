@@ -100,6 +100,29 @@ CHANGES = {
         '        pl.func_attr({"split": pl.SplitMode.UP_DOWN})\n        ring: ',
     ),
 }
+# A statement directly above the first function, which the parser has not read when the function is asked for.
+ABOVE = """import pypto.language as pl
+M = 16
+{}
+@pl.function(type=pl.FunctionType.InCore)
+def one(x: pl.Tensor[[128, 64], pl.FP32], o: pl.Out[pl.Tensor[[128, 64], pl.FP32]]):
+    for i in pl.pipeline(0, 8, 1, stage=N):
+        t = pl.load(x, [i * 16, 0], [M, 64])
+        u = pl.exp(t)
+        pl.store(u, [i * 16, 0], o)
+"""
+STATEMENTS = (
+    "N = 1  # buffers",
+    "N = 2  # buffers",
+    "N = 4 * 1",
+    "N = (  # brackets\n    2)",
+    "N = (  # brackets\n    1)",
+    "N = 4",
+    "M = 8",
+    "N = M = 1",
+    "N = 1\nN = 2 * 2",
+    "N = 2 \\\n    + 2",
+)
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"filename": "other.pyir"},
@@ -168,6 +191,32 @@ def test_changes_around_a_function(change: tuple[str, str]) -> None:
     _met(changed)
     assert _said(changed) == expected[0]
     assert _said(PLAIN) == expected[1]
+
+
+@pytest.mark.parametrize("first", STATEMENTS)
+def test_statements_above_a_function(first: str) -> None:
+    for second in STATEMENTS:
+        for options in ({}, {"planner": "ptoas"}):
+            before, after = ABOVE.format(first), ABOVE.format(second)
+            expected = _anew(after, **options)
+            kept.forget()
+            _met(before, **options)
+            assert _said(after, **options) == expected
+
+
+def test_a_last_line_that_goes_on() -> None:
+    text = AUTHORED.replace("    pl.store(u, [0, 0], o)\n", "    pl.store(u, [0, 0], o) \\ \n", 1)
+    shorter = text.replace("\\ \n\n", "\\ \n")
+    expected = _anew(text), _anew(shorter)
+    kept.forget()
+    _met(text)
+    assert (_said(text), _said(shorter)) == expected
+
+
+def test_what_is_noted_of_a_function_is_bounded() -> None:
+    for k in range(40):
+        lower(PLAIN, filename=f"{k}.pyir")
+    assert kept._made and all(len(notes) <= kept._MOST_NOTES for _, notes in kept._made.values())
 
 
 @pytest.mark.parametrize("source", [PLAIN, AUTHORED], ids=["plain", "authored"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from pypto_rw import check, lower
@@ -57,3 +59,70 @@ def test_operands_of_the_extents_of_the_result() -> None:
         TEXT.replace("pl.add(", "pl.col_expand_add(").replace("pl.mul(v, w)", "pl.col_expand_mul(w, v)"),
     ):
         assert lower(text).diagnostics == ()
+
+
+HEAD = """import pypto.language as pl
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, x: pl.Tensor[[16, 64], pl.FP32], n: pl.Scalar[pl.INDEX], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        t = pl.load(x, [0, 0], [16, 64])
+        d = pl.full([32, 64], dtype=pl.FP32, value=0.0)
+"""
+OVERWRITTEN = {
+    "read": ("w = pl.assemble(d, t, [16, 0])\nf = pl.sub(w, d)\npl.store(f, [0, 0], y)\n", [(9, "w", "d", 10)]),
+    "stored": ("w = pl.assemble(d, t, [16, 0])\npl.store(d, [0, 0], y)\n", [(9, "w", "d", 10)]),
+    "under another name": (
+        "e = d\nw = pl.assemble(d, t, [16, 0])\nf = pl.sub(w, e)\npl.store(f, [0, 0], y)\n",
+        [(10, "w", "d", 11)],
+    ),
+    "narrowed": (
+        "s = pl.set_validshape(t, 8, 64)\npl.store(s, [0, 0], y)\npl.store(t, [0, 0], y)\n",
+        [(9, "s", "t", 11)],
+    ),
+    "in the next turn": (
+        "for i in pl.range(2):\n    w = pl.assemble(d, t, [i * 16, 0])\n    pl.store(w, [0, 0], y)\n",
+        [(10, "w", "d", 10)],
+    ),
+    "after a branch": (
+        "if n > 3:\n    w = pl.assemble(d, t, [16, 0])\n    pl.store(w, [0, 0], y)\npl.store(d, [0, 0], y)\n",
+        [(10, "w", "d", 12)],
+    ),
+    "twice": (
+        "w = pl.assemble(d, t, [16, 0])\nv = pl.assemble(d, t, [0, 0])\nf = pl.add(v, w)\npl.store(f, [0, 0], y)\n",
+        [(9, "w", "d", 10)],
+    ),
+}
+KEPT = {
+    "read no more": "w = pl.assemble(d, t, [16, 0])\npl.store(w, [0, 0], y)\n",
+    "in the other branch": "if n > 3:\n    w = pl.assemble(d, t, [16, 0])\n    pl.store(w, [0, 0], y)\n"
+    "else:\n    pl.store(d, [0, 0], y)\n",
+    "carried": "for i, (c,) in pl.range(2, init_values=(d,)):\n    w = pl.assemble(c, t, [i * 16, 0])\n"
+    "    r = pl.yield_(w)\npl.store(r, [0, 0], y)\n",
+    "made in each turn": "for i in pl.range(2):\n    e = pl.full([32, 64], dtype=pl.FP32, value=0.0)\n"
+    "    w = pl.assemble(e, t, [i * 16, 0])\n    pl.store(w, [0, 0], y)\n",
+    "stores": "pl.store(d, [0, 0], y)\npl.store(d, [0, 0], y)\n",
+}
+
+
+@pytest.mark.parametrize("planner", ["pypto", "ptoas"])
+@pytest.mark.parametrize(("body", "told"), OVERWRITTEN.values(), ids=list(OVERWRITTEN))
+def test_a_tile_that_is_read_after_its_update(body: str, told: list[tuple[int, str, str, int]], planner: str) -> None:
+    for _ in range(3):
+        done = lower(HEAD + indent(body, " " * 8), planner=planner)
+        assert [(d.code, d.severity, d.span.line, d.message, d.help) for d in done.diagnostics] == [
+            (
+                "overwritten-operand",
+                Severity.warning,
+                line,
+                f"{result} is made of {tile} in place, so {tile} is {result} where line {read} reads it",
+                f"read {result} there, or make it of a tile that is not read again",
+            )
+            for line, result, tile, read in told
+        ]
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=list(KEPT))
+def test_a_tile_that_is_not_read_after_its_update(body: str) -> None:
+    assert lower(HEAD + indent(body, " " * 8)).diagnostics == ()

@@ -65,9 +65,13 @@ class Calls:
             return
         value, shares = self._result(call, signature, arguments, name, written)
         self._spaces(call, signature, arguments)
-        if self.addresses and signature.trait("makes") is not None and call.args:
-            what = call.args[0].id if isinstance(call.args[0], ir.Name) else "it"
-            self.walker.require_fixed(self.walker.operand_value(call.args[0]), f"{call.callee}: {what}", call.span)
+        if signature.trait("makes") is not None and call.args:
+            what = f"{call.callee}: {call.args[0].id if isinstance(call.args[0], ir.Name) else 'it'}"
+            source = self.walker.operand_value(call.args[0])
+            if self.addresses:
+                self.walker.require_fixed(source, what, call.span)
+            else:  # a handle of its own says where it begins, but not how far its rows are apart
+                self.walker.require_whole_rows(source, what, call.span)
         if shares is None and value is not None:
             self._in_its_buffer(call, signature, arguments, value)
         instance = self.shaper.call(call, signature, value, name, arguments)
@@ -87,7 +91,13 @@ class Calls:
             self._materialised(arguments.get(trait[0]))
         self._note_store(signature, arguments, name)
         self._use_types(value)
+        if self.updates(signature, value) and name is not None and shares is not None:
+            self.walker.updates[name] = shares
         out.append(Do(instance, alloc, span, call.span or span, shares))
+
+    def updates(self, signature: Signature, value: Value | None) -> bool:
+        """Whether a result that has an operand's handle leaves it otherwise than it was."""
+        return value is not None and isinstance(value.type, ir.TileType) and signature.trait("marks") is None
 
     def _materialised(self, expr: ir.Expr | None) -> None:
         """A window that the op copied into its own allocation is an ordinary tile from here on."""

@@ -7,7 +7,7 @@ above it, what the body asked for: constants, tensor views, hoisted handles. Sou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypto_rw import ir, kept
 from pypto_rw.checks import unit_findings
@@ -110,7 +110,8 @@ def lower_module(
     diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
-    warned = {n.function for n in templates.notes}
+    notes = [*templates.notes, *(n for f in walked for n in _overwritten(f, engine, options))]
+    warned = {n.function for n in notes}
     for f, w, params in zip(walked, walkers, parameters, strict=True):
         printer = Printer(f, params, options)
         lines = printer.print()
@@ -120,7 +121,25 @@ def lower_module(
         if f.function.name not in warned:
             again.put(f.function, text)
     every = [texts[f.name] for f in functions]
-    return Printed(_joined(every, options), [t.printed for t in every], templates.notes)
+    return Printed(_joined(every, options), [t.printed for t in every], notes)
+
+
+def _overwritten(walked: Walked, engine: Engine, options: Options) -> Iterator[Diagnostic]:
+    """Warnings of tiles that are read after an op has updated them in place."""
+    if not walked.updates:
+        return
+    from pypto_rw.lowering.inplace import updates  # few kernels have such an op
+
+    for tile, result, span, line in updates(walked.function.body, walked.updates):
+        yield Diagnostic(
+            "overwritten-operand",
+            f"{result} is made of {tile} in place, so {tile} is {result} where line {line} reads it",
+            span,
+            f"read {result} there, or make it of a tile that is not read again",
+            severity=Severity.warning,
+            filename=options.filename,
+            function=walked.function.name,
+        )
 
 
 class Printed(NamedTuple):
@@ -170,14 +189,15 @@ class _Again:
 
     def get(self, function: ir.Function) -> FunctionText | None:
         """The text of a function, if it was printed as it would be now."""
-        made = kept.made(function) if self._on else None
-        return made.get(self._key(function)) if made is not None else None
+        if not self._on or not kept.is_kept(function):
+            return None
+        text: FunctionText | None = kept.known(function, self._key(function))
+        return text
 
     def put(self, function: ir.Function, text: FunctionText) -> None:
         """Note the text of a function that is kept."""
-        made = kept.made(function) if self._on else None
-        if made is not None:
-            made[self._key(function)] = text
+        if self._on and kept.is_kept(function):
+            kept.note(function, self._key(function), text)
 
 
 def _checked_windows(
@@ -297,6 +317,16 @@ class _Templates:
                     function=function,
                 )
                 continue
+            if instance.result is None and _names_a_result(result.template.steps):
+                yield Diagnostic(
+                    "unused-result",
+                    f"{self.engine.op(shape)} makes a value, which this statement does not name",
+                    span,
+                    "assign it to a variable, or remove the statement",
+                    filename=filename,
+                    function=function,
+                )
+                continue
             for rule, _, message, help in result.template.remarks:
                 told = self._told(rule, message, help, span, filename, function)
                 self.notes.append(replace(told, severity=Severity.warning))
@@ -305,6 +335,11 @@ class _Templates:
     def _told(self, rule: str, message: str, help: str, span: Span, filename: str, function: str) -> Diagnostic:
         place = self.engine.rule_place(rule)
         return Diagnostic(rule.rsplit("/", 1)[-1], message, span, help, place, filename=filename, function=function)
+
+
+def _names_a_result(steps: tuple[Any, ...]) -> bool:
+    """Whether a part of a template stands for the result that a statement does not have."""
+    return any(type(s) is tuple and (s == ("none",) or _names_a_result(s)) for s in steps)
 
 
 def _way_to_a_lowering(engine: Engine, shape: str) -> str:

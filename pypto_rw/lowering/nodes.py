@@ -115,6 +115,7 @@ class Walked:
     hidden: set[str] = field(default_factory=set)
     regions: list[tuple[Instance, Span]] = field(default_factory=list)
     unviewed: set[str] = field(default_factory=set)  # tensors of which only the pointer is used
+    updates: dict[str, str] = field(default_factory=dict)  # results that update a tile in place, and that tile
 
 
 class Scoped(dict[str, Value]):

@@ -39,7 +39,7 @@ class Walked(NamedTuple):
     `place` is the result's without its handle, `handle` and `own` what stands for its handle in values and
     allocations: a variable's number, -1 for its own name, or something fixed. `root`, `shares`: numbers of variables,
     or -1. `stores`: the variable that is written, and by what. `most`: up to where the left out offsets may go;
-    `known`: what the keys of calls have of the result."""
+    `known`: what the keys of calls have of the result. `updates`: it leaves the tile it shares otherwise."""
 
     call: Instance
     operands: tuple[Source, ...]
@@ -56,6 +56,7 @@ class Walked(NamedTuple):
     stores: tuple[int, str] | None
     most: tuple[int, ...]
     known: tuple[int | None, tuple[str, ...]] = (None, ())
+    updates: bool = False
 
 
 class Replay:
@@ -140,6 +141,8 @@ class Replay:
             first.template,
         )
         shares = names[known.shares] if known.shares >= 0 else None
+        if shares is not None and name is not None and known.updates:
+            walker.updates[name] = shares
         out.append(Do(instance, alloc, stmt.span, call.span or stmt.span, shares))
         return True
 
@@ -236,6 +239,7 @@ class Replay:
             stores,
             most,
             self.kinds.known(value),
+            walker.calls.updates(signature, value),
         )
 
     def _kind_of_handle(self, handle: object, name: str, names: list[str], of_type: object) -> object:

@@ -72,6 +72,7 @@ class Walker:
         self.used: set[str] = set()
         self.hidden: set[str] = set()
         self.refused: set[str] = set()  # names of refused statements
+        self.updates: dict[str, str] = {}  # results that update a tile in place, and that tile
         self.declared: dict[str, str] = {}  # functions that the text calls, with their types
         self.elements: dict[str, dict[int, ir.Assign]] = {}
         self.written: dict[str, str] = {}  # parameter -> "tile" or "scalar", by what stores into it
@@ -108,6 +109,9 @@ class Walker:
                     self.diagnostics.append(refused.diagnostic(p.span, self.filename, self.function.name))
         if not self.addresses:
             self.diagnostics += self.tiles.make_regions(self.filename)
+        returns = [s for s in ir.statements(self.function.body) if isinstance(s, ir.Return)]
+        if len(returns) > 1 or (returns and returns[0] is not self.function.body[-1]):
+            self._early_returns()
         body = self.block(self.function.body)
         self.hidden |= self.shaper.hidden
         return Walked(
@@ -119,7 +123,20 @@ class Walker:
             self.hidden,
             self.tiles.placed_regions(),
             self.unviewed,
+            self.updates,
         )
+
+    def _early_returns(self) -> None:
+        from pypto_rw.lowering.returns import early  # few kernels return in more than one place
+
+        for stmt in early(self.function.body):
+            refused = Refused(
+                "jump",
+                "return has no instruction: what follows it in the function would run all the same",
+                stmt.span,
+                "put what follows into the else of its if, or remove it",
+            )
+            self.diagnostics.append(refused.diagnostic(stmt.span, self.filename, self.function.name))
 
     def _contexts(self) -> None:
         if windows_and_contexts(self.function) == ([], []):
@@ -286,7 +303,12 @@ class Walker:
                 span,
                 _EXTRACT,
             )
-        if self.addresses and value is not None and strided(value):
+        if self.addresses:
+            self.require_whole_rows(value, what, span)
+
+    def require_whole_rows(self, value: Value | None, what: str, span: Span) -> None:
+        """Refused: a window of some columns, where its rows are taken to follow one another."""
+        if value is not None and strided(value):
             raise Refused(
                 "view-of-window",
                 f"{what} is a window of some columns of its tile, and it is read as if its rows followed one another",

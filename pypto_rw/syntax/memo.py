@@ -46,6 +46,8 @@ _FIRST_INTEGER = 700_000_000_000_000_001
 _LITERAL_WORDS = frozenset(
     ["and", "or", "xor", "not", "True", "False", "inf", "nan", "return", "tuple", "tuple[", "abs("]
 )
+# A keyword with blanks behind it, which looks like any other name: after a bracket, where no assignment begins.
+_KEYWORD = re.compile(rf"\(.*(?<=[(,])\s*{_NAME}\s+=(?!=)")
 _BARE = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w.])")
 _CALLS = re.compile(r"(?<![\w.])[^\W\d]\w*\s*\(")
 _WORTHWHILE = 4
@@ -107,7 +109,7 @@ class Templates:
             return None
         seen_before = file != self.files
         times += 1
-        if (times < _WORTHWHILE and not seen_before) or _NEVER in key:
+        if (times < _WORTHWHILE and not seen_before) or _NEVER in key or _KEYWORD.search(key):
             self._met[key] = (self.files, times)
             return None
         make = self._learn(pieces, kinds, constants)
@@ -207,16 +209,12 @@ class Memo:
 
     def function(self, start: int, depth: int) -> Unchanged | None:
         """The function whose decorator is in the line of this index, inside so many blocks, if it is kept."""
-        if self._wait:
-            return None
-        if self._constants != self._seen:
-            self._look()
-        return self._functions(start, depth, self._meanings)
+        return None if self._wait else self._functions(start, depth)
 
     def learn_decorator(self, text: str, part: Part) -> None:
         """Remember what a line `@…` says."""
         said = self._said(text)
-        if said is not None and movable(part) and not _CALLS.search(text):
+        if said is not None and movable(part) and not _CALLS.search(text) and "\\" not in text:
             self._templates.decorators[said] = part
 
     def annotation(self, text: str) -> Annotation | None:
@@ -285,7 +283,7 @@ class _Kinds(dict[str, str]):
         if piece in _LITERAL_WORDS:
             return piece
         if "." in piece:
-            return _NEVER if piece.rpartition(".")[2].replace(" ", "") in _NEVER_CALLED else piece
+            return _NEVER if "".join(piece.rpartition(".")[2].split()) in _NEVER_CALLED else piece
         if piece[-1] == "=":
             return _NEVER if piece == "slots=" else piece
         if piece[-1] in "([" or not piece.isascii() or self._lexicon[piece][0] != "NAME":

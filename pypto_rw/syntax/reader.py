@@ -112,8 +112,10 @@ def _templates(lexicon: Lexicon) -> Templates:
             machine = Machine(alone)
         alone.constants.clear()
         alone.constants.update(constants)
+        alone.plain_calls.clear()
         try:
-            return machine.parse(Lexer([line], lexicon, {}), "line")
+            statement = machine.parse(Lexer([line], lexicon, {}), "line")
+            return None if alone.plain_calls else statement  # whether there is such a function is another file's matter
         except (Refusal, Unexpected):
             machine = None  # its actions may remember half a line
             return None

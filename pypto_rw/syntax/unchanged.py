@@ -1,9 +1,9 @@
 """Whole functions that were read before, at the same place of a text: taken as they are, without a look at their lines.
 
 What a function is read into depends on its lines, on the line it begins in, on how deep it stands, on the prefixes of
-the language, and on what file-level names stand for (where that is not told, on all lines above); that is its key. Only
-functions whose end shows in the indentation of their lines are taken: below `@…` comes `def`, and then lines that are
-indented more."""
+the language, and on the file-level statements above it; that is its key. The statements are there as text, all lines
+above the first `@…`: the parser has not seen the last one yet when a function is asked for. Only functions whose end
+shows in the indentation of their lines are taken: below `@…` comes `def`, and then lines that are indented more."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ class Functions:
         self._prefixes = prefixes
         starts = [k for k, line in enumerate(lines) if "@" in line and line.lstrip(" \t\f")[0] == "@"]
         self._next = dict(zip(starts, (*starts[1:], len(lines)), strict=False))
+        first = starts[0] if starts else 0
+        self._above = tuple(lines[:first])
+        # file-level statements below the first function: what comes after them depends on all that is above
+        self._among = next((k for k in range(first, len(lines)) if _is_statement(lines[k])), len(lines))
         self._again: list[tuple[Hashable, int, int]] = []  # texts that were read before but not kept, and where
 
-    def __call__(self, start: int, depth: int, meanings: dict[str, str | None]) -> Unchanged | None:
-        """The function whose decorator is in the line of this index; `depth`: how many blocks are open.
-
-        `meanings`: what each file-level name stands for; None for what is not told."""
+    def __call__(self, start: int, depth: int) -> Unchanged | None:
+        """The function whose decorator is in the line of this index; `depth`: how many blocks are open."""
         end = self._next[start]
         while _says_nothing(self._lines[end - 1]):
             end -= 1
-        told = tuple(meanings.items())
-        above = () if None not in meanings.values() else tuple(self._lines[:start])
-        key = (self._prefixes, told, above, start, depth, *self._lines[start:end])
+        above = self._above if start < self._among else tuple(self._lines[:start])
+        key = (self._prefixes, above, start, depth, *self._lines[start:end])
         found: Unchanged | None = kept.read(key)
         if found is not None:
             self._calls += found.calls
@@ -65,6 +66,11 @@ class Functions:
                 kept.keep(key, Unchanged(function, own, end), function, end - start)
 
 
+def _is_statement(line: str) -> bool:
+    """Whether a line that is not indented may be part of a statement, and not only of a function or class."""
+    return line[:1] not in ("", " ", "\t", "\f", "@", "#", ")") and not line.startswith(("def ", "class "))
+
+
 def _says_nothing(line: str) -> bool:
     body = line.lstrip(" \t\f")
     return not body or body[0] == "#"
@@ -73,7 +79,7 @@ def _says_nothing(line: str) -> bool:
 def _ends_by_indentation(lines: list[str]) -> bool:
     """Whether a function, `@…` being the first of these lines, goes up to the last one and no further."""
     indent = lines[0][: lines[0].index("@")]
-    if lines[-1].endswith("\\") or not lines[1].startswith(f"{indent}def "):
+    if lines[-1].rstrip(" \t\f").endswith("\\") or not lines[1].startswith(f"{indent}def "):
         return False
     for line in lines:
         if "\t" in line or "\f" in line or "'''" in line or '"""' in line:

@@ -117,6 +117,31 @@ def test_a_local_name_for_a_record_is_no_hole() -> None:
     same("import pypto.language as pl\n" + function.format(0, plain, "v", "slots=2", "", plain))
 
 
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("a = pl.add(x, k =y)", "a = pl.add(x, attrs =y)"),
+        ("a = pl.add(k =x, j =y)", "a = pl.add(k =x, k =y)"),
+        ("b = pl.add([y], x,\tk\t=y)", "b = pl.add([y], x,\tattrs\t=y)"),
+        ("pl.cond\t(x)", "pl.cond\t(y)"),
+        ("a = [abs( )]", "b = [abs( )]"),
+        ("a, b = pl.f(x == y)", "a, a = pl.f(x == y)"),
+    ],
+)
+def test_what_only_looks_alike(known: str, new: str) -> None:
+    head = "import pypto.language as pl\n@pl.function\ndef f(x: pl.Tensor[[64], pl.FP32]):\n    y = x\n"
+    for _ in range(3):
+        outcome(head + f"    {known}\n" * 6, True)
+        same(head + f"    {known}\n" * 6 + f"    {new}\n")
+
+
+def test_a_decorator_that_goes_on() -> None:
+    line = "@pl.function(type=pl.FunctionType.AIV) \\\n"
+    for _ in range(3):
+        outcome(f"import pypto.language as pl\n{line}\ndef f():\n    pl.f()\n", True)
+    same(f"import pypto.language as pl\n{line}def f():\n    pl.f()\n")
+
+
 def test_types_are_shared() -> None:
     module = parse(DUMP)
     annotations = [s.type for s in ir.statements(module.functions[0].body) if isinstance(s, ir.Assign)]
