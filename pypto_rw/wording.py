@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pypto_rw import ir
 from pypto_rw.layout import effective_view
 
@@ -21,10 +23,10 @@ def unlike(a: ir.Type | None, b: ir.Type | None) -> tuple[str, str]:
 def _told(t: ir.TileType) -> dict[str, str]:
     view = effective_view(t)
     return {
-        "shape": _shape(t.shape),
+        "shape": shape_text(t.shape),
         "dtype": t.dtype.value,
         "memory": t.space.value if t.space else "?",
-        "valid shape": _shape(view.valid or t.shape),
+        "valid shape": shape_text(view.valid or t.shape),
         "blayout": str(getattr(view.blayout, "value", view.blayout)),
         "slayout": str(getattr(view.slayout, "value", view.slayout)),
         "fractal": str(view.fractal),
@@ -33,9 +35,32 @@ def _told(t: ir.TileType) -> dict[str, str]:
     }
 
 
-def _shape(dims: tuple[ir.Expr, ...]) -> str:
+def shape_text(dims: tuple[ir.Expr, ...]) -> str:
+    """`[16, 64]`, `?` for what run time tells."""
     texts = (str(d.value) if isinstance(d, ir.Int) else d.id if isinstance(d, ir.Name) else "?" for d in dims)
     return f"[{', '.join(texts)}]"
+
+
+def operand_named(name: str, unnamed: str = "an operand") -> str:
+    """`name`, or `unnamed` where its author gave it none (front/typed.py)."""
+    return unnamed if name.startswith("t__tmp_v") else name
+
+
+def authors_name(name: str, *versions: ir.Expr) -> str:
+    """What its author calls a name that is merged from `versions`: `r` for r_2 of r and r_1 (front/ssa.py)."""
+    base = re.sub(r"_\d+$", "", name)
+    of_base = re.compile(rf"{re.escape(base)}(_\d+)?(_mv)?")
+    return base if all(isinstance(v, ir.Name) and of_base.fullmatch(v.id) for v in versions) else name
+
+
+def typed_as(t: ir.Type) -> str:
+    """`a tile [16, 64] of FP32`."""
+    match t:
+        case ir.TileType() | ir.TensorType():
+            return f"a {'tile' if isinstance(t, ir.TileType) else 'tensor'} {shape_text(t.shape)} of {t.dtype.value}"
+        case ir.ScalarType():
+            return f"a scalar of {t.dtype.value}"
+    return "of another kind"
 
 
 def compared(condition: ir.Expr) -> str:

@@ -17,7 +17,7 @@ Fact = tuple[str, ...]  # relation, then its arguments without the form's key
 class Form:
     """One form of an instruction: the roles of its operands in the order of the text, and its facts."""
 
-    __slots__ = ("aliases", "facts", "ins", "key", "outs", "places", "when")
+    __slots__ = ("aliases", "facts", "ins", "key", "outs", "places", "ways", "when")
 
     def __init__(self, key: str, ins: str, outs: str, when: str) -> None:
         self.places: dict[Fact, str] = {}  # file and line of a fact
@@ -25,6 +25,7 @@ class Form:
         self.ins, self.outs = ins.split(), outs.split()
         self.facts: list[Fact] = []  # `needs` first: without an operand the others are out of place
         self.aliases: dict[str, str] = {}  # a rule's id to all ids of the same fact
+        self.ways: dict[str, str] = {}  # an element type that it does not take to what to write
 
 
 class Tables:
@@ -80,7 +81,8 @@ class Tables:
             form.facts = sorted(facts[key], key=lambda f: f[0] != "needs")
             form.places = {fact: place for (of, fact), place in places.items() if of == key}
             form.aliases = {f[1]: f"{f[1]} {f[2]}" for f in form.facts if f[0] == "alias"}
-            form.facts = [f for f in form.facts if f[0] != "alias"]
+            form.ways = {t: f[2] for f in form.facts if f[0] == "element-way" for t in f[1].split()}
+            form.facts = [f for f in form.facts if f[0] not in ("alias", "element-way")]
         return list(forms.values())
 
     def _applies(self, targets: str) -> bool:

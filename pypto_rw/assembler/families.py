@@ -51,7 +51,7 @@ def _elements(view: View, fact: Fact) -> Iterator[Finding]:
         at_fault[0],
         f"{named(view, at_fault)} {'have' if len(at_fault) > 1 else 'has'} element type {types(found)}; "
         f"{view.line.name} takes {listing(accepted)} on {view.around.arch}",
-        _cast(found, accepted),
+        view.form.ways.get(found) or _cast(found, accepted),
     )
 
 
@@ -72,7 +72,13 @@ def _cast(found: str, accepted: str) -> str:
         "ui64": ("ui32", "i32"),
     }.get(found, ("f32", "bf16"))
     to = next((t for t in order if t in have), have[0] if have else "f32")
-    return f"convert to {types(to)} with pl.cast before the operation, and the result back after it"
+    fits = ", where the values fit" if _bits(to) < _bits(found) and to[0] != "f" else ""
+    return f"convert to {types(to)} with pl.cast before the operation, and the result back after it{fits}"
+
+
+def _bits(element: str) -> int:
+    digits = re.sub(r"\D", "", element)
+    return int(digits) if digits else 0
 
 
 def _fixed(view: View, fact: Fact) -> Iterator[Finding]:

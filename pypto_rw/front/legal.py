@@ -243,13 +243,34 @@ class Legalizer:
         made = self.moved[name, space] = fresh(self.taken, f"{name}_{space}")
         move = ir.Call("tile.move", (ir.Name(name),), (("target_memory", ir.Symbol(f"Mem.{space}")),), (), call.span)
         at = next((k for k in range(len(out)) if name in _targets(out[k])), None)
-        if at is None or self.values[name].origin != "window":
-            self._make(made, move, out, steps)
-        else:  # what a window shows is fetched where the window is taken
-            new: list[ir.Stmt] = []
-            self._make(made, move, new, steps)
-            out[at + 1 : at + 1] = new
+        try:
+            if at is None or self.values[name].origin != "window":
+                self._make(made, move, out, steps)
+            else:  # what a window shows is fetched where the window is taken
+                new: list[ir.Stmt] = []
+                self._make(made, move, new, steps)
+                out[at + 1 : at + 1] = new
+        except Refused as refused:
+            raise self._elsewhere(refused, name, space, call) from None
         return made
+
+    def _elsewhere(self, refused: Refused, name: str, space: str, call: ir.Call) -> Refused:
+        """The refusal of a move that `call` needs, in words of what its author wrote."""
+        if refused.code != "no-way":
+            return refused
+        from pypto_rw.wording import operand_named
+
+        shown = operand_named(name)
+        maker = next(
+            (s.value for s in ir.statements(self.source.body) if isinstance(s, ir.Assign) and s.targets == (name,)),
+            None,
+        )
+        help = refused.help
+        if isinstance(maker, ir.Call) and self.asker.signature(maker).trait("from-global") is not None:
+            where = "Vec" if space == "Vec" else "Mat"  # from global memory only these are loaded
+            help = f"load it into {where}: pl.load(…, target_memory=pl.Mem.{where})"
+        message = f"{call.callee} reads {shown} in {space}: {refused.message.partition(': ')[2]}"
+        return Refused(refused.code, message, refused.span, help, refused.rule)
 
     def _make(self, name: str, call: ir.Call, out: list[ir.Stmt], steps: int) -> None:
         """Appends a new statement; its type is what the rules deduce."""

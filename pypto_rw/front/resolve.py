@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from pypto_rw import ir
 from pypto_rw.front.asking import Asker
 from pypto_rw.records import replace
-from pypto_rw.rewriting.declared import Signature
+from pypto_rw.rewriting.declared import FAMILIES, OPERAND_KINDS, Signature
 from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping.arguments import bind
 from pypto_rw.shaping.shapes import FLOATS
 from pypto_rw.shaping.values import Refused, kind_of
 from pypto_rw.syntax.parts import float_
-
-_FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
 
 
 def resolved(call: ir.Call, asker: Asker, makers: dict[str, ir.Call]) -> ir.Call:
@@ -65,7 +65,7 @@ def full_name(callee: str, rulebook: Rulebook) -> str:
     """The op that a name means whatever its arguments are; the name itself where that depends on them."""
     if "." in callee:
         return callee
-    known = (f"{family}.{callee}" for family in _FAMILIES)
+    known = (f"{family}.{callee}" for family in FAMILIES)
     return next((op for op in known if rulebook.op_file(op) is not None), callee)
 
 
@@ -83,30 +83,24 @@ def _op(call: ir.Call, asker: Asker) -> str:
     kinds = [kind(a, asker) for a in call.args]
     book = asker.engine.rulebook
     for op, wanted in book.surfaces.get(call.callee, ()):
-        if tuple(kinds[: len(wanted)]) == wanted:
+        given = _with_named(call, op, kinds, asker) if call.kwargs else tuple(kinds)
+        if given[: len(wanted)] == wanted:
             return op
     first = kinds[0] if kinds else "tile"
-    for family in dict.fromkeys((first, *_FAMILIES)):
-        if family in _FAMILIES and book.op_file(f"{family}.{call.callee}") is not None:
+    for family in dict.fromkeys((first, *FAMILIES)):
+        if family in FAMILIES and book.op_file(f"{family}.{call.callee}") is not None:
             return f"{family}.{call.callee}"
-    from difflib import get_close_matches  # only a refusal needs it
+    from pypto_rw.front.unknown import unknown  # only a refusal needs it
 
-    close = get_close_matches(call.callee, sorted({s.op.rsplit(".", 1)[-1] for s in book.ops()}), 1, 0.7)
-    if "tensor" in kinds and not close:
-        raise Refused(
-            "tensor-level",
-            f"pl.{call.callee} of a tensor needs the tensor-level pipeline, which this compiler does not have",
-            call.span,
-            "load the tensor into a tile first (pl.load), and store the result (pl.store)",
-        )
-    near = ", ".join(book.nearest(f"tile.{call.callee}"))
-    written = get_close_matches(call.callee, sorted(book.surfaces), 1, 0.7) or close
-    raise Refused(
-        "unknown-op",
-        f"there is no operation pl.{call.callee}",
-        call.span,
-        " ".join([*(f"did you mean pl.{w}?" for w in written), *([f"the nearest ops are {near}"] if near else [])]),
-    )
+    raise unknown(call, kinds, asker)
+
+
+def _with_named(call: ir.Call, op: str, kinds: list[str], asker: Asker) -> tuple[str, ...]:
+    """Kinds of the leading operands of `op`, those that are written by keyword among them."""
+    signature, given = asker.engine.rulebook.signature(op), dict(call.kwargs)
+    behind = signature.usage.positional[len(kinds) :] if signature is not None else ()
+    named = takewhile(lambda p: p.name in given and p.kind in OPERAND_KINDS, behind)
+    return (*kinds, *(kind(given[p.name], asker) for p in named))
 
 
 def _arguments(call: ir.Call, signature: Signature, asker: Asker) -> ir.Call:

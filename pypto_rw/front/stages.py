@@ -21,6 +21,7 @@ from pypto_rw.front.ssa import single_assignment
 from pypto_rw.front.typed import Typer
 from pypto_rw.records import replace
 from pypto_rw.rewriting.engine import Engine
+from pypto_rw.shaping.declarations import require_extents
 from pypto_rw.shaping.unit import Surroundings, surroundings_in
 from pypto_rw.shaping.values import Refused
 
@@ -45,6 +46,8 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
             functions.append(function)
             continue
         try:
+            for p in function.params:
+                require_extents(p)
             function = _with_symbols(folded_indices(function))
             function = with_needed_parameters(function, engine.rulebook, engine.target)
             single = single_assignment(function, reserved)
@@ -59,8 +62,18 @@ def typed(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise _refused(diagnostics, source)
     return replace(module, functions=tuple(functions))
+
+
+def _refused(diagnostics: list[Diagnostic], source: str) -> CompileError:
+    """Every refusal where it is, in the order of the text."""
+    from pypto_rw.front.places import at_its_name  # only a refused kernel needs it
+
+    lines = source.splitlines()
+    return CompileError(
+        sorted((at_its_name(d, lines) for d in diagnostics), key=lambda d: (d.span.line, d.span.column)), source
+    )
 
 
 def _outlined(module: ir.Module, filename: str) -> tuple[ir.Module, list[Diagnostic]]:
@@ -98,7 +111,7 @@ def legal(module: ir.Module, engine: Engine, *, filename: str, source: str = "")
         except Refused as refused:
             diagnostics.append(refused.diagnostic(function.span, filename, function.name))
     if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: (d.span.line, d.span.column)), source)
+        raise _refused(diagnostics, source)
     return replace(module, functions=tuple(functions))
 
 

@@ -29,7 +29,14 @@ from pypto_rw.shaping.kinds import Key
 from pypto_rw.shaping.unit import Surroundings
 from pypto_rw.shaping.values import Refused, Value, undefined
 
-_CALLS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}  # what the operators are on tiles
+_CALLS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "max": "maximum",
+    "min": "minimum",
+}  # what the operators are on tiles
 _UNTYPED = frozenset({"tile.alloc", "tensor.alloc"})
 
 

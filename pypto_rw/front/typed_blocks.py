@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pypto_rw import ir
 from pypto_rw.records import replace
-from pypto_rw.shaping.values import Refused, Value, kind_name
+from pypto_rw.shaping.values import Refused, Value
 
 if TYPE_CHECKING:
     from pypto_rw.front.typed import Typer
@@ -109,7 +109,25 @@ class Blocks:
         for value in (then, other):
             found = self.values.get(value.id) if isinstance(value, ir.Name) else None
             types.append(found.type if found is not None else ir.ScalarType(self.asker.shaper.dtype(value)))
-        if type(types[0]) is not type(types[1]) or getattr(types[0], "dtype", None) != getattr(types[1], "dtype", None):
-            a, b = (f"{kind_name(t)} of {t.dtype.value}" if hasattr(t, "dtype") else kind_name(t) for t in types)
-            raise Refused("merge-type", f"{name} is {a} after one branch and {b} after the other")
+        one, two = types
+        if (
+            type(one) is not type(two)
+            or getattr(one, "dtype", None) != getattr(two, "dtype", None)
+            or _differ(one, two)
+        ):
+            from pypto_rw.wording import authors_name, typed_as
+
+            told = authors_name(name, then, other)
+            raise Refused(
+                "merge-type", f"{told} is {typed_as(one)} after one branch and {typed_as(two)} after the other"
+            )
         return types[0]
+
+
+def _differ(a: ir.Type, b: ir.Type) -> bool:
+    """Whether two tiles have different numbers of rows or columns."""
+    if not isinstance(a, ir.TileType) or not isinstance(b, ir.TileType):
+        return False
+    pairs = zip(a.shape, b.shape, strict=False)
+    known = [(m.value, n.value) for m, n in pairs if isinstance(m, ir.Int) and isinstance(n, ir.Int)]
+    return any(m != n for m, n in known)

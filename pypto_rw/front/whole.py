@@ -34,7 +34,7 @@ def whole_load(tensor: str, asker: Asker, call: ir.Call) -> ir.Call:
 def window(tensor: str, indices: tuple[ir.Expr, ...], asker: Asker, call: ir.Call) -> tuple[ir.Tuple, ir.Tuple]:
     """Offsets and extents of `x[a : b, :]`; an index that is no range takes one element of its axis."""
     t = asker.values[tensor].type
-    assert isinstance(t, ir.TensorType)
+    assert isinstance(t, ir.TensorType | ir.TileType)
     if len(indices) == 1 and indices[0] == ir.Tuple(()):
         indices = (ir.Tuple(()),) * len(t.shape)
     if len(indices) != len(t.shape):

@@ -143,9 +143,12 @@ class Branches:
             return
         self.walker.require_fixed(found, f"a branch yields {value.id} for {name}, but {value.id}", NOWHERE)
         if not isinstance(found.type, ir.TileType) or signature_of(found.type) != signature_of(merged.type):
+            from pypto_rw.wording import authors_name, unlike
+
+            was, other = unlike(merged.type, found.type)
             raise Refused(
                 "merge-type",
-                f"{name} is one type of tile, but a branch yields another: {value.id}",
+                f"{authors_name(name, value)} is a tile of {was} after one branch, but of {other} after the other",
                 help="yield tiles of one shape, dtype and layout from both branches",
             )
         what = 1 if self.tiles.addresses else 2  # the bytes, or the handle

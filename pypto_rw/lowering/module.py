@@ -248,7 +248,7 @@ def _span_of(function: ir.Function, parameter: str | None) -> Span:
 
 def _in_order(diagnostics: Iterable[Diagnostic], source: str) -> list[Diagnostic]:
     """Each finding once, where it is, in the order of the text."""
-    from pypto_rw.lowering.places import at_its_name  # only a refused kernel needs it
+    from pypto_rw.front.places import at_its_name  # only a refused kernel needs it
 
     lines = source.splitlines()
     found = dict.fromkeys(at_its_name(d, lines) for d in diagnostics)

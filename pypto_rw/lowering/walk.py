@@ -103,7 +103,9 @@ class Walker:
                         "dn-marker",
                         f"pl.DN as a layout-only marker of {p.name} does not say where its elements are",
                         p.span,
-                        "write the source shape and derive DN with pl.transpose(x, -2, -1), or a_trans / b_trans",
+                        "write the shape as it lies in memory, without pl.DN, and turn the loaded tile: "
+                        "pl.tile.transpose_view(tile); or write the strides, for a shape [m, n]: "
+                        "pl.TensorView(stride=[1, m], layout=pl.TensorLayout.DN)",
                     )
                     self.diagnostics.append(refused.diagnostic(p.span, self.filename, self.function.name))
         if not self.addresses:
@@ -220,6 +222,13 @@ class Walker:
             return
         refused.message = f"{refused.message} in {self.function.name}"
         self.values[refused.name] = Value(ir.ScalarType(ir.DType.INDEX))  # reported once
+        from pypto_rw.front.places import defined_inside  # only a refused kernel needs it
+
+        if (inside := defined_inside(self.function.body, refused.name)) is not None:
+            where = f"the {inside[0]} of line {inside[1]}"
+            refused.message = f"cannot materialize symbol {refused.name}: it is defined only inside {where}"
+            refused.help = f"give it a value before {where}{', or in both branches' if inside[0] == 'if' else ''}"
+            return
         result = stmt.type if isinstance(stmt, ir.Assign) and isinstance(stmt.type, ir.TileType) else None
         if result is not None and refused.name in names_in(effective_view(result).valid):
             refused.help = (

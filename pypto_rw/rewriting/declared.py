@@ -9,6 +9,8 @@ from pypto_rw.records import dataclass, field
 if TYPE_CHECKING:
     from pathlib import Path
 
+# a name without a namespace is that of the first of these which has it
+FAMILIES = ("tile", "tensor", "array", "system", "prefetch")
 CONTEXT_KINDS = frozenset({"attribute", "parameter", "gm-offset"})
 # Kinds of parameter in a signature: what the caller writes, and the sort of the term that rules see.
 OPERAND_KINDS = frozenset({"tile", "tensor", "scalar", "array", "any", "integer", "window", "window-parameter"})

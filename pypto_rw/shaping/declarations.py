@@ -8,7 +8,7 @@ from pypto_rw import ir
 from pypto_rw.rewriting.engine import Engine
 from pypto_rw.shaping.expressions import Expressions, Key
 from pypto_rw.shaping.operands import Const, Instance, Var
-from pypto_rw.shaping.values import Value
+from pypto_rw.shaping.values import Refused, Value
 
 
 class Declarations(Expressions):
@@ -70,6 +70,7 @@ class Declarations(Expressions):
         """Instance that makes the view of a tensor parameter."""
         assert isinstance(param.type, ir.TensorType)
         key = Key()
+        require_extents(param)
         view = param.type.view
         stride = view.stride if view and view.stride else ()
         dims = [self.scalar_term(key, e, literal=True) for e in param.type.shape]
@@ -77,6 +78,20 @@ class Declarations(Expressions):
         r = f"(res {self.type_term(key, param.type)} (nowhere))"
         shape = f"(parameter {vec(dims)} {vec(strides)} {r})"
         return Instance(shape, tuple(key.operands), tuple(self.index(e) for e in key.extents), param.name)
+
+
+def require_extents(param: ir.Param) -> None:
+    """Raises Refused for a tensor parameter with a negative extent."""
+    if not isinstance(param.type, ir.TensorType):
+        return
+    for axis, extent in enumerate(param.type.shape):
+        if isinstance(extent, ir.Int) and extent.value < 0:
+            raise Refused(
+                "shape-constant",
+                f"an extent of a tensor is 0 or more; axis {axis} of {param.name} has {extent.value}",
+                param.span,
+                'write the extent, or a name for one that run time tells: M = pl.dynamic("M")',
+            )
 
 
 def vec(items: list[str]) -> str:

@@ -14,7 +14,6 @@ from pypto_rw.layout import effective_view
 from pypto_rw.records import replace
 from pypto_rw.rewriting.declared import CONTEXT_KINDS, OPERAND_KINDS, Parameter, Signature
 from pypto_rw.rewriting.engine import Engine
-from pypto_rw.rewriting.rulebook import Rulebook
 from pypto_rw.shaping import terms
 from pypto_rw.shaping.arguments import attribute_term, bind, default_term, scratch_help
 from pypto_rw.shaping.declarations import Declarations, vec
@@ -61,23 +60,9 @@ class Shaper(Declarations):
         """How the op of a call is called; Refused where no rule file declares it."""
         book = self.engine.rulebook
         if not self.engine.load_op(call.callee):
-            elsewhere = next((s.path for s in book.ops() if s.op == call.callee), None)
-            if elsewhere is not None:
-                raise Refused(
-                    "unknown-op",
-                    f"{call.callee} is declared in {elsewhere}, where nobody looks for it",
-                    call.span,
-                    f"name the file {call.callee.replace('.', '/')}.egg in its rules folder",
-                )
-            near = ", ".join(book.nearest(call.callee))
-            operands = (self.lookup(a.id) for a in call.args if isinstance(a, ir.Name))
-            types = ", ".join(kind_name(v.type) for v in operands if v is not None)
-            raise Refused(
-                "unknown-op",
-                f"no codegen registered: no rule lowers {call.callee}" + (f" of {types}" if types else ""),
-                call.span,
-                _nearest_ops(book, call.callee, near),
-            )
+            from pypto_rw.shaping.unknown import no_op
+
+            raise no_op(call, book, self.lookup)
         found = book.signature(call.callee)
         assert found is not None
         return found
@@ -236,7 +221,13 @@ class Shaper(Declarations):
                             call.span,
                         )
             return vec(items)
-        return attribute_term(p, self.resolved(expr), call)
+        try:
+            return attribute_term(p, self.resolved(expr), call)
+        except Refused as refused:
+            codes = next((told for name, told in signature.all("codes") if name == p.name), None)
+            if codes is not None and not refused.help:
+                refused.help = f"write its number: {codes}"
+            raise
 
     def _context(self, key: Key, p: Parameter, call: ir.Call) -> str:
         """Term of a parameter that the surroundings fill in."""
@@ -271,6 +262,10 @@ class Shaper(Declarations):
             help = ""
             if {kind, _WIDER.get(p.kind, p.kind)} == {"tile", "tensor"}:
                 help = "load the tensor into a tile first (pl.load), or store the tile (pl.store)"
+            elif kind == "scalar" and p.kind == "tile":
+                from pypto_rw.shaping.ways import tile_first
+
+                help = tile_first(call, self.signature(call), self.lookup)
             raise Refused(
                 "operand-kind",
                 f"{call.callee}: {p.name} must be {ARTICLES[p.kind]}, but {got}",
@@ -358,11 +353,3 @@ def _last_inside(offset: ir.Expr, size: ir.Expr, extent: ir.Expr) -> int | None:
     if not (isinstance(offset, ir.Int) and isinstance(size, ir.Int) and isinstance(extent, ir.Int)):
         return None
     return extent.value - size.value if offset.value >= 0 and 0 <= size.value <= extent.value - offset.value else None
-
-
-def _nearest_ops(book: Rulebook, op: str, near: str) -> str:
-    """The way out for an op that no rule file declares."""
-    file = book.file(op.replace(".", "/"))
-    if file is not None:
-        return f'{file.name}.egg has no (signature "{op}" "…") or (operands "{op}" "…")'
-    return f"the nearest ops are {near}" if near else ""

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from pypto_rw import ir
+from pypto_rw.rewriting.declared import Signature
+from pypto_rw.shaping.values import Value
+from pypto_rw.wording import operand_named, shape_text
+
 WAYS = {
     "annotation-kind": "correct the annotation, or drop it",
     "attribute-value": "write a value that it may have",
@@ -10,7 +17,7 @@ WAYS = {
     "integer-range": "write a number in that range, or one of a wider dtype: pl.const(…, pl.INT64)",
     "loop-kind": "write pl.range, which runs the rounds one after another",
     "loop-step": "count up, and compute the index from the end inside the loop",
-    "merge-type": "yield values of one kind and dtype from both branches",
+    "merge-type": "give it values of one kind, shape and dtype in both branches",
     "missing-else": "write an else that yields the values as they were",
     "nested-call": "bind it to a name in a statement before, and write the name here",
     "no-effect": "assign it to a name, or remove it",
@@ -36,3 +43,23 @@ WAYS = {
     "window-rank": "give one index or slice an axis",
     "yield-count": "yield one value for each",
 }
+
+
+def tile_first(call: ir.Call, signature: Signature, lookup: Callable[[str], Value | None]) -> str:
+    """How a call of a scalar and a tile is written, the tile first: its op's `(scalar-first op dtypes form)`.
+
+    Empty for an op that says none, and for other operands."""
+    scalar, tile = call.args[:2] if len(call.args) > 1 else (None, None)
+    found = lookup(tile.id) if isinstance(tile, ir.Name) else None
+    if found is None or not isinstance(tile, ir.Name) or not isinstance(found.type, ir.TileType):
+        return ""
+    kinds = ("any", "integer" if "INT" in found.type.dtype.name else "float")
+    form = next((form for kind, form in signature.all("scalar-first") if kind in kinds), None)
+    if form is None or not isinstance(scalar, ir.Int | ir.Float | ir.Name):
+        return ""
+    return "write " + form.format(
+        tile=operand_named(tile.id, "tile"),
+        scalar=scalar.id if isinstance(scalar, ir.Name) else scalar.value,
+        shape=shape_text(found.type.shape),
+        dtype=f"pl.{found.type.dtype.value}",
+    )

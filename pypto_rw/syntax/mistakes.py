@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pypto_rw.diagnostics import Span
 from pypto_rw.syntax.lexer import Lexer
 from pypto_rw.syntax.machine import Unexpected
@@ -40,6 +42,25 @@ _PLACES = {
     "FUNC_ATTR": ("at the start of a function", ""),
 }
 _READ_BEFORE = frozenset(["READY", "KNOWN", "DECORATOR", "HEAD", "CLASS_HEAD"])  # tokens that nobody writes
+
+
+_MLIR = re.compile(r"\s*(?:builtin\.)?module\b(?!\s*[=.(\[]).*\{\s*")
+
+
+def lowered(lines: list[str]) -> Refusal | None:
+    """The refusal of MLIR, which `lower` prints, in the place of what it reads."""
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith(("//", "#")):
+            if not _MLIR.fullmatch(line):
+                return None
+            start = line.index("module") + 1
+            return Refusal(
+                "unsupported-syntax",
+                "this is MLIR already, as `pypto-rw lower` prints it; PyPTO IR is needed here",
+                Span(number, start, number, start + len("module")),
+                "check it with `pypto-rw verify`, or give the .pyir file that it was printed from",
+            )
+    return None
 
 
 def explain(error: Unexpected, lexer: Lexer) -> Refusal:

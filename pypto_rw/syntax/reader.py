@@ -10,7 +10,7 @@ from pypto_rw.diagnostics import CompileError, Diagnostic
 from pypto_rw.syntax.lexer import Lexer
 from pypto_rw.syntax.machine import Machine, Unexpected
 from pypto_rw.syntax.memo import MARKS, Annotation, Memo, Templates
-from pypto_rw.syntax.mistakes import explain
+from pypto_rw.syntax.mistakes import explain, lowered
 from pypto_rw.syntax.modules import Modules
 from pypto_rw.syntax.parts import Part
 from pypto_rw.syntax.tokens import Lexicon, Refusal, Token
@@ -84,7 +84,8 @@ def _read(
             if ready is not None:  # lines read before are one token: what is told must not depend on them
                 return _parse("\n".join(lines), filename, memo=False)
             raise explain(error, lexer) from None
-    except Refusal as refusal:
+    except Refusal as found:
+        refusal = lowered(lines) or found
         shown = _UNSHOWABLE.sub("\ufffd", refusal.message)
         help_ = _UNSHOWABLE.sub("\ufffd", refusal.help)
         diagnostic = Diagnostic(refusal.code, shown, refusal.span, help_, filename=filename)

@@ -28,7 +28,7 @@ def _declared() -> dict[str, int]:
 
 
 def test_every_kind_of_fact_is_declared_and_checked() -> None:
-    other = {"instruction", "alias", "assembler-memory", "lifted"}
+    other = {"instruction", "alias", "element-way", "assembler-memory", "lifted"}
     assert _declared().keys() == FAMILIES.keys() | other
 
 
