@@ -9,11 +9,12 @@ of a mixed kernel (47), the stamping of frees (48), the binding of scales (55).
 from __future__ import annotations
 
 import re
+from itertools import permutations
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from pypto_rw import lower
+from pypto_rw import api, lower
 from tests.shorthand import function, kernel, program, refusal
 
 GM = "__gm_pipe_buffer: pl.Out[<1 FP32>]"  # where the slots of a pipe are on a2a3
@@ -204,6 +205,37 @@ def test_11_set_validshape_of_a_slice_is_refused(valid: str, snapshot: SnapshotA
         pl.tile.store(u, [0, 0], y)
         """
     assert refusal(kernel(XY, body)) == snapshot
+
+
+SLICES = {
+    "whole": ("", ""),
+    "valid in part": (", valid_shape=[n, 64]", ", [n, 64]"),
+    "fewer rows": (", valid_shape=[5, 64]", ", [5, 64]"),
+}
+
+
+def test_11_a_slice_is_the_same_whatever_was_read_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapes share an e-graph: what a rule makes of one must not depend on what the others have brought about."""
+    monkeypatch.setenv("PYPTO_RW_CACHE", "")
+    monkeypatch.setattr(api, "_engines", {})
+    texts = {
+        name: kernel(
+            XY,
+            f"""{LOADED}
+        s: <8x64 FP32 b{view}> = pl.tile.slice(t, [8, 64], [0, 0]{valid})
+        pl.tile.store(s, [0, 0], y)
+        """,
+        )
+        for name, (view, valid) in SLICES.items()
+    }
+    alone = {}
+    for name, source in texts.items():
+        api._engines.clear()
+        alone[name] = text(source)
+    for first, second in permutations(texts, 2):
+        api._engines.clear()
+        text(texts[first])
+        assert text(texts[second]) == alone[second], (first, second)
 
 
 def test_13_reshape_keeps_the_valid_region(snapshot: SnapshotAssertion) -> None:

@@ -7,12 +7,11 @@ of its own that nobody reads. With addresses its rows must follow one another. R
 from __future__ import annotations
 
 import re
-from itertools import permutations
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from pypto_rw import CompileError, api, check, lower
+from pypto_rw import CompileError, check, lower
 from tests.front.authored import kernel
 
 TENSORS = "x: <32x64 FP32>, y: Out <32x64 FP32>, n: INDEX"
@@ -84,26 +83,3 @@ def test_windows_of_packed_tiles_count_pairs(case: str, planner: str, snapshot: 
 def test_half_a_byte_begins_no_window() -> None:
     source = kernel(PACKED, f"{LOAD_PACKED}u = pl.slice(t, [16, 64], [0, 33]){STORE}")
     assert [(d.code, d.span.line) for d in check(source, target="a5")] == [("odd-origin", 9)]
-
-
-SLICES = {
-    "whole": "pl.slice(t, [8, 64], [0, 0])",
-    "valid in part": "pl.slice(t, [8, 64], [0, 0], [n, 64])",
-    "fewer rows": "pl.slice(t, [8, 64], [0, 0], [5, 64])",
-    "at run time": "pl.slice(t, [8, 64], [n, 0])",
-}
-
-
-def test_a_window_is_the_same_whatever_was_read_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shapes share an e-graph: what a rule makes of one must not depend on what the others have brought about."""
-    monkeypatch.setenv("PYPTO_RW_CACHE", "")
-    monkeypatch.setattr(api, "_engines", {})
-    texts = {name: kernel(TENSORS, f"{LOAD}u = {slice_}{STORE}") for name, slice_ in SLICES.items()}
-    alone = {}
-    for name, text in texts.items():
-        api._engines.clear()
-        alone[name] = outcome(text, "pypto")
-    for first, second in permutations(texts, 2):
-        api._engines.clear()
-        outcome(texts[first], "pypto")
-        assert outcome(texts[second], "pypto") == alone[second], (first, second)
