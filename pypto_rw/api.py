@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pypto_rw import ir, kept
 from pypto_rw.allocation import DEVICE, needs_plan
 from pypto_rw.assembler import assembler_warnings
-from pypto_rw.authored import is_allocated
+from pypto_rw.authored import is_allocated, lacks_types
 from pypto_rw.collector import paused
 from pypto_rw.diagnostics import CompileError, Diagnostic, InternalError, Severity
 from pypto_rw.lowering.module import lower_module
@@ -169,13 +169,21 @@ def _compiled(
         if any(d.severity is Severity.error for d in found):
             raise CompileError(found, source)
         shared = _shared_bytes(done.module, given, options, engine) if given else []
-        warned = printed.notes if options.assembler_checks else ()
+        warned = _of_authors(printed.notes, module) if options.assembler_checks else ()
         notes = (*task.notes, *warned, *shared, *found)
         return Lowered(printed.text, notes, done.module, engine.rulebook)
     except (CompileError, InternalError, KeyboardInterrupt):
         raise
     except RecursionError as error:
         raise InternalError("an expression is nested too deeply") from error
+
+
+def _of_authors(notes: Sequence[Diagnostic], module: ir.Module) -> Sequence[Diagnostic]:
+    """Warnings without those that are no mistake in a dump: its passes read an updated tile by its first name."""
+    if not any(n.code == "overwritten-operand" for n in notes):
+        return notes
+    dumped = {f.name for f in module.functions if not lacks_types(f)}
+    return [n for n in notes if n.code != "overwritten-operand" or n.function not in dumped]
 
 
 def _is_planned(function: ir.Function) -> bool:

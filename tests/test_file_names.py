@@ -17,7 +17,7 @@ NAME = os.fsdecode(b"k\xff.pyir")
 BODY = "t = pl.load(x, [0, 0], [16, 64])\npl.store(t, [0, 0], y)"
 GOOD = kernel("x: <16x64 FP32>, y: Out <16x64 FP32>", BODY, kind="AIV")
 BAD = GOOD.replace("store(t", "store(q")
-FOUND = "9:9: error[undefined-name]: cannot materialize symbol q: it has no definition"
+FOUND = "9:18: error[undefined-name]: cannot materialize symbol q: it has no definition"
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ def test_an_empty_window_of_a_tensor_is_told_by_check_and_lower(body: str, line:
 
 
 @pytest.mark.parametrize(
-    ("last", "column"), [("return foo", 16), ("return r, foo", 19), ("return foo + 1", 9), ("return (r, foo)", 20)]
+    ("last", "column"), [("return foo", 16), ("return r, foo", 19), ("return foo + 1", 16), ("return (r, foo)", 20)]
 )
 def test_a_name_that_nothing_defines_is_not_returned(last: str, column: int) -> None:
     body = f"t = pl.load(x, [0, 0], [16, 64])\nr = pl.store(t, [0, 0], y)\n{last}"

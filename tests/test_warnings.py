@@ -6,7 +6,7 @@ from textwrap import indent
 
 import pytest
 
-from pypto_rw import check, lower
+from pypto_rw import api, check, lower
 from pypto_rw.diagnostics import Severity
 
 TEXT = """import pypto.language as pl
@@ -122,6 +122,13 @@ def test_a_tile_that_is_read_after_its_update(body: str, told: list[tuple[int, s
             )
             for line, result, tile, read in told
         ]
+
+
+def test_a_dump_may_read_an_updated_tile_by_its_first_name() -> None:
+    body = OVERWRITTEN["stored"][0]
+    dump = api.stop_after(HEAD + indent(body, " " * 8), stage="plan").pyir
+    assert "pl.tile.store(d, " in dump
+    assert lower(dump).diagnostics == ()
 
 
 @pytest.mark.parametrize("body", KEPT.values(), ids=list(KEPT))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT, Run
 
-NAMES = ("elementwise", "casts", "readme", "nested_loops", "broadcasts")
+NAMES = ("elementwise", "casts", "readme", "nested_loops", "reductions")
 WRONG = (ROOT / "tests" / "kernels" / "readme.pyir").read_text().replace("tile.load", "tile.lood")
 
 

@@ -100,7 +100,7 @@ async def test_a_text_is_reported_once_after_many_keystrokes(editor: Editor) -> 
         for at in [end if k == 0 else types.Position(11, k - 1)]
     ]
     (found,) = await editor.replace(*keys)
-    assert (found.message, str(found.range)) == ("cannot materialize symbol q: it has no definition", "11:8-11:30")
+    assert (found.message, str(found.range)) == ("cannot materialize symbol q: it has no definition", "11:17-11:18")
 
 
 @pytest.mark.asyncio
