@@ -41,7 +41,8 @@ def assembler_warnings(
     Without `checks` only the errors are given."""
     found: list[Diagnostic] = []
     for function in functions:
-        if function.taken == ptoas:
+        if function.asked == ptoas:
+            found += function.told
             continue
         before = len(found)
         new: list[Printed] = []
@@ -55,7 +56,7 @@ def assembler_warnings(
             else:
                 printed.remember(sound)
         if not new and not function.lines:
-            function.taken = ptoas if function.alone() else None
+            function.asked = ptoas if function.alone() else None
             continue
         from pypto_rw.assembler.assess import assess
         from pypto_rw.assembler.facts import tables_of
@@ -71,8 +72,8 @@ def assembler_warnings(
             if id(printed) not in bad:
                 engine.keep(_GROUP, keys[id(printed)], 1)
                 printed.remember(sound)
-        if len(found) == before and function.alone():
-            function.taken = ptoas
+        if function.alone():
+            function.asked, function.told = ptoas, tuple(found[before:])
     if not checks:
         found = [d for d in found if d.severity is Severity.error]
     seen: set[tuple[str, Span, str]] = set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Severity
 
@@ -10,16 +12,16 @@ _FOREIGN = {"AIC": frozenset({ir.Space.Vec}), "AIV": _CUBE}  # by the function's
 _OTHER = {"AIC": "AIV", "AIV": "AIC"}
 
 
-def on_another_core(function: ir.Function, filename: str) -> Diagnostic | None:
+def on_another_core(function: ir.Function, filename: str) -> Iterator[Diagnostic]:
     """A warning of the first tile of a kernel that is in a memory of the other core."""
     foreign = _FOREIGN.get(function.kind or "")
     if foreign is None or function.kind is None:
-        return None
+        return
     for stmt in ir.statements(function.body):
         t = stmt.type if isinstance(stmt, ir.Assign) else None
         if isinstance(t, ir.TileType) and t.space in foreign and isinstance(stmt, ir.Assign):
             core, other = function.kind, _OTHER[function.kind]
-            return Diagnostic(
+            yield Diagnostic(
                 "wrong-core",
                 f"{stmt.targets[0]} is in {t.space.value}, which {core} kernels do not have",
                 stmt.span,
@@ -28,4 +30,4 @@ def on_another_core(function: ir.Function, filename: str) -> Diagnostic | None:
                 filename=filename,
                 function=function.name,
             )
-    return None
+            return

@@ -114,22 +114,17 @@ def lower_module(
     diagnostics += templates.finish(options.filename)
     if diagnostics:
         raise CompileError(_in_order(diagnostics, source), source)
-    notes = [*templates.notes]
-    for w, f in zip(walkers, walked, strict=True):
-        notes += (*w.notes, *_overwritten(f, options))
-        if (elsewhere := on_another_core(f.function, options.filename)) is not None:
-            notes.append(elsewhere)
-    warned = {n.function for n in notes}
     for f, w, params in zip(walked, walkers, parameters, strict=True):
         printer = Printer(f, params, options)
         lines = printer.print()
         kernel = DEVICE[f.function.kind or ""]
         seen = PrintedFunction(f.function.name, kernel, printer.emitter.distinct, [] if options.addresses else lines)
-        text = texts[f.function.name] = FunctionText(lines, seen, w.declared)
-        if f.function.name not in warned:
-            again.put(f.function, text)
+        notes = [n for n in templates.notes if n.function == f.function.name]
+        notes += (*w.notes, *_overwritten(f, options), *on_another_core(f.function, options.filename))
+        text = texts[f.function.name] = FunctionText(lines, seen, w.declared, notes)
+        again.put(f.function, text)
     every = [texts[f.name] for f in functions]
-    notes += (d for d in found if d.severity is Severity.warning)
+    notes = [*(n for t in every for n in t.notes), *(d for d in found if d.severity is Severity.warning)]
     return Printed(_joined(every, options), [t.printed for t in every], notes)
 
 
@@ -173,11 +168,12 @@ def _joined(texts: list[FunctionText], options: Options) -> str:
 
 
 class FunctionText(NamedTuple):
-    """A function's lines, its distinct instructions, and the functions that it calls, with their types."""
+    """A function's lines, its distinct instructions, the functions that it calls, with their types, and warnings."""
 
     lines: list[str]
     printed: PrintedFunction
     declared: dict[str, str]
+    notes: list[Diagnostic]
 
 
 class _Again:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pypto_rw import cache
-from pypto_rw.diagnostics import NOWHERE, Span
+from pypto_rw.diagnostics import NOWHERE, Diagnostic, Span
 from pypto_rw.rewriting.template import mnemonic
 
 _NAME = re.compile(r"%[\w.$]+")
@@ -146,13 +146,15 @@ def _addresses(types: Mapping[str, str], numbers: Iterable[str]) -> bool:
 class PrintedFunction:
     """A function's distinct instructions; `lines` are its text where the assembler plans its memory, else empty.
 
-    `taken`: the version of the assembler that takes all of them, whatever else is in the module; None: not known."""
+    `asked`: the version of the assembler for which is known what it says of them, whatever else is in the module, and
+    that is `told`; None where it is not known."""
 
-    __slots__ = ("distinct", "kernel", "lines", "name", "taken")
+    __slots__ = ("asked", "distinct", "kernel", "lines", "name", "told")
 
     def __init__(self, name: str, kernel: str | None, distinct: Distinct, lines: list[str]) -> None:
         self.name, self.kernel, self.distinct, self.lines = name, kernel, distinct, lines
-        self.taken: str | None = None
+        self.asked: str | None = None
+        self.told: tuple[Diagnostic, ...] = ()
 
     def around(self, version: str) -> tuple[object, ...]:
         """What the verdict of any of its instructions depends on, beside the instruction."""
