@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from pypto_rw import ir
 from pypto_rw.diagnostics import Diagnostic, Severity
 
-_CUBE = frozenset(s for s in ir.Space if s.value in ("Mat", "Left", "Right", "Acc", "Bias", "LeftScale", "RightScale"))
-_FOREIGN = {"AIC": frozenset({ir.Space.Vec}), "AIV": _CUBE}  # by the function's type, what is the other core's
+CUBE = frozenset(
+    {ir.Space.Mat, ir.Space.Left, ir.Space.Right, ir.Space.Acc, ir.Space.Bias, ir.Space.LeftScale, ir.Space.RightScale}
+)
+"""The memories of the cube core."""
+_FOREIGN = {"AIC": frozenset({ir.Space.Vec}), "AIV": CUBE}  # by the function's type, what is the other core's
 _OTHER = {"AIC": "AIV", "AIV": "AIC"}
 
 

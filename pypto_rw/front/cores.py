@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pypto_rw import ir
+from pypto_rw.checks.cores import CUBE
 from pypto_rw.records import replace
 from pypto_rw.shaping.values import Refused
-
-_CUBE = frozenset(
-    {ir.Space.Mat, ir.Space.Left, ir.Space.Right, ir.Space.Acc, ir.Space.Bias, ir.Space.LeftScale, ir.Space.RightScale}
-)
 
 
 def placed_on_core(function: ir.Function) -> ir.Function:
@@ -21,7 +18,7 @@ def placed_on_core(function: ir.Function) -> ir.Function:
         if not isinstance(stmt, ir.Assign | ir.Yield):
             continue
         if isinstance(stmt.type, ir.TileType) and stmt.type.space is not None:
-            if stmt.type.space in _CUBE:
+            if stmt.type.space in CUBE:
                 cube = cube or stmt
             else:
                 vector = vector or stmt

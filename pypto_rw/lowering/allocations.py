@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from pypto_rw import ir
 from pypto_rw.records import dataclass
+from pypto_rw.scalars import bits
 from pypto_rw.shaping.values import Refused
-
-_NO_DIGITS = {"BOOL": 8, "BF16": 16, "INDEX": 64, "TASK_ID": 64}
-_BITS = {
-    d: _NO_DIGITS.get(d.value) or int("".join(c for c in d.value.split("E")[0] if c.isdigit()))
-    for d in ir.DType
-    if d.value in _NO_DIGITS or any(c.isdigit() for c in d.value)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +73,4 @@ def _bytes(t: ir.TileType) -> int | None:
         if not isinstance(extent, ir.Int):
             return None
         count *= extent.value
-    bits = _BITS.get(t.dtype)
-    return None if bits is None else (count * bits + 7) // 8
+    return (count * bits(t.dtype) + 7) // 8

@@ -82,12 +82,7 @@ def lower_module(
         walked.append(walker.walk())
         walkers.append(walker)
         diagnostics += walker.diagnostics
-    called = {
-        name
-        for names in ([w.declared for w in walkers], [t.declared for t in texts.values()])
-        for d in names
-        for name in d
-    }
+    called = set().union(*(w.declared for w in walkers), *(t.declared for t in texts.values()))
     diagnostics += _reserved(functions, called, options.filename)
     found = list(
         unit_findings(
